@@ -25,6 +25,8 @@ const (
 	ReasonReplicasReady = "ReplicasReady"
 	// ReasonReplicasPending means that some of the replicas are not up to date or not available.
 	ReasonReplicasPending = "ReplicasPending"
+	// ReasonUnschedulable means that no node takes a pod.
+	ReasonUnschedulable = "Unschedulable"
 	// ReasonDeploymentMissing means that there is no Deployment to report on.
 	ReasonDeploymentMissing = "DeploymentMissing"
 )
@@ -51,6 +53,4 @@ const (
 	ReasonCrashLoopBackOff = "CrashLoopBackOff"
 	// ReasonContainerCannotStart means that a pod's container cannot be created or started.
 	ReasonContainerCannotStart = "ContainerCannotStart"
-	// ReasonUnschedulable means that no node takes a pod.
-	ReasonUnschedulable = "Unschedulable"
 )
