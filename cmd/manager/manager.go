@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	appv1alpha1 "github.com/example-inc/memcached-operator/api/app/v1alpha1"
+	cachev1 "github.com/example-inc/memcached-operator/api/cache/v1"
+)
+
+// leaseName is the Lease by which the replicas of this operator elect their leader.
+const leaseName = "memcached-operator.example.com"
+
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(cachev1.AddToScheme(scheme))
+	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// newManager wires everything up. It needs the API server, which must know the operator's kinds.
+func newManager(ctx context.Context, s settings, restConfig *rest.Config) (manager.Manager, error) {
+	mgr, err := ctrl.NewManager(restConfig, managerOptions(s))
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	if err := addProbes(mgr); err != nil {
+		return nil, err
+	}
+	return mgr, nil
+}
+
+func managerOptions(s settings) manager.Options {
+	return manager.Options{
+		Scheme:                  newScheme(),
+		Cache:                   cacheOptions(s),
+		Metrics:                 metricsOptions(s),
+		HealthProbeBindAddress:  s.probeAddress,
+		LeaderElection:          s.leaderElect,
+		LeaderElectionID:        leaseName,
+		LeaderElectionNamespace: s.leaderNamespace,
+		// Safe, because the process ends as soon as Start returns. A successor then need not wait for the lease to expire.
+		LeaderElectionReleaseOnCancel: true,
+	}
+}
+
+func cacheOptions(s settings) cache.Options {
+	options := cache.Options{}
+	for _, namespace := range s.watchNamespaces {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options
+}
+
+func metricsOptions(s settings) metricsserver.Options {
+	options := metricsserver.Options{
+		BindAddress:   s.metricsAddress,
+		SecureServing: s.metricsSecure,
+		CertDir:       s.metricsCertDir,
+	}
+	if s.metricsSecure {
+		options.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	if !s.http2 {
+		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
+	}
+	return options
+}
+
+// addProbes makes the manager alive once it serves, and ready once its caches have synced.
+func addProbes(mgr manager.Manager) error {
+	ready := &readiness{cache: mgr.GetCache()}
+	if err := mgr.Add(ready); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the liveness probe: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", ready.Check); err != nil {
+		return fmt.Errorf("adding the readiness probe: %w", err)
+	}
+	return nil
+}
