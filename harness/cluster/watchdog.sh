@@ -1,0 +1,39 @@
+# The watchdog of one run directory. Standard input is a pipe whose other end only the owner holds: it reads "done" when
+# the owner has cleaned up by itself, and ends without it when the owner is gone, however that came about.
+trap '' HUP INT TERM PIPE
+dir=$1
+
+while read -r word; do
+	[ "$word" = "done" ] && exit 0
+done
+
+# A process is ours, and not a zombie or a stranger with a recycled number, while its command line names the directory.
+alive() {
+	if [ -r /proc/self/cmdline ]; then
+		grep -qF -- "$dir" "/proc/$1/cmdline" 2>/dev/null
+	else
+		kill -0 "$1" 2>/dev/null
+	fi
+}
+
+any_alive() {
+	for file in "$dir"/closed/*; do
+		alive "${file##*/}" && return 0
+	done
+	return 1
+}
+
+# From here on no launcher can register, so none can start its component.
+mv "$dir/pids" "$dir/closed"
+
+tries=0
+while any_alive && [ "$tries" -lt 100 ]; do
+	for file in "$dir"/closed/*; do
+		pid=${file##*/}
+		alive "$pid" && { kill -s KILL -- "-$pid" || kill -s KILL "$pid"; } 2>/dev/null
+	done
+	tries=$((tries + 1))
+	sleep 0.1
+done
+
+rm -rf -- "$dir"
