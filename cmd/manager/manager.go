@@ -24,8 +24,6 @@ import (
 const leaseName = "memcached-operator.example.com"
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
