@@ -27,6 +27,8 @@ const (
 	ReasonReplicasPending = "ReplicasPending"
 	// ReasonUnschedulable means that no node takes a pod.
 	ReasonUnschedulable = "Unschedulable"
+	// ReasonSpecNotApplied means that the latest spec could not be applied; Degraded says why.
+	ReasonSpecNotApplied = "SpecNotApplied"
 	// ReasonDeploymentMissing means that there is no Deployment to report on.
 	ReasonDeploymentMissing = "DeploymentMissing"
 )

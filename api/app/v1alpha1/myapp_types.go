@@ -26,7 +26,7 @@ const (
 // MyAppSpec says what is run, how often, and where it listens.
 type MyAppSpec struct {
 	// image of the application.
-	Image string `json:"image"`
+	Image workload.ImageReference `json:"image"`
 
 	// replicas is the number of pods.
 	// +optional
@@ -45,6 +45,8 @@ type MyAppSpec struct {
 	// env are the environment variables of the application.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=256
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$') && k != '.' && k != '..')",message="env: each name must be that of an environment variable: letters, digits, _ - and ., not beginning with a digit, and not . or .."
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) + size(self[k]) <= 131000)",message="env: a name and its value must not be longer than 131000 characters together, the most that Linux takes"
 	Env map[string]string `json:"env,omitempty"`
 
 	// suspend makes the operator leave the children alone and only report.
@@ -58,6 +60,14 @@ type MyAppSpec struct {
 
 	// resources are the compute resources of the application's container.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.limits) || (type(self.limits[k]) == int ? self.limits[k] >= 0 : isQuantity(self.limits[k]) && !self.limits[k].startsWith('-')))",message="resources.limits: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".limits"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || [['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi']].all(known, self.limits.all(k, k in known || k.contains('/')))",message="resources.limits: each resource must be cpu, memory, ephemeral-storage, hugepages-<size> or domain/name",fieldPath=".limits"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || self.limits.all(k, !k.contains('/') || int(self.limits[k]) >= 0)",message="resources.limits: an extended resource (domain/name) must be a whole number, and not negative",fieldPath=".limits"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.requests) || (type(self.requests[k]) == int ? self.requests[k] >= 0 : isQuantity(self.requests[k]) && !self.requests[k].startsWith('-')))",message="resources.requests: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || [['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi']].all(known, self.requests.all(k, k in known || k.contains('/')))",message="resources.requests: each resource must be cpu, memory, ephemeral-storage, hugepages-<size> or domain/name",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || self.requests.all(k, !k.contains('/') || int(self.requests[k]) >= 0)",message="resources.requests: an extended resource (domain/name) must be a whole number, and not negative",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.requests) || ['cpu', 'memory', 'ephemeral-storage'].all(k, !(k in self.limits) || !(k in self.requests) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="resources.requests: must not be above resources.limits for cpu, memory and ephemeral-storage",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) == 0",message="resources.claims: resource claims are not supported",fieldPath=".claims"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// podTemplate shapes the pods.
@@ -96,6 +106,7 @@ type MyAppStatus struct {
 
 // MyApp is an application of equal pods behind a Service of the same name.
 //
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$') && size(self.metadata.name) <= 63",message="metadata.name: must be a DNS-1035 label, because a Service takes the name: at most 63 lower case letters, digits and -, beginning with a letter and ending with a letter or digit"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector

@@ -9,6 +9,12 @@ import (
 )
 
 // MemcachedSpec says how many memcached servers are wanted, and how they are set up.
+//
+// memcached wants an item to be at most half of its memory, which it counts in whole MiB; the last rule
+// reckons as the operator does: maxMemory, or the limit less a fifth (at least 16Mi), or memcached's default.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.maxMemory) || !self.?resources.?limits[?'memory'].hasValue() || quantity(string(self.maxMemory)).compareTo(quantity(string(self.resources.limits['memory']))) <= 0",message="maxMemory: must not be above resources.limits.memory",fieldPath=".maxMemory"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || [double((2 * int(quantity(string(self.maxItemSize)).asApproximateFloat()) + 1048575) / 1048576 * 1048576)].all(need, has(self.maxMemory) ? quantity(string(self.maxMemory)).asApproximateFloat() >= need : self.?resources.?limits[?'memory'].hasValue() ? [quantity(string(self.resources.limits['memory'])).asApproximateFloat()].all(limit, 4.0 * limit > 5.0 * (need - 1.0) && limit - 16777216.0 >= need) : need <= 67108864.0)",message="maxItemSize: must not be more than half of the memory for items: maxMemory, or else the memory limit less a fifth (at least 16Mi), or else 64Mi",fieldPath=".maxItemSize"
 type MemcachedSpec struct {
 	// size is the number of memcached pods.
 	// +optional
@@ -18,11 +24,12 @@ type MemcachedSpec struct {
 
 	// image of memcached. Unset means the operator's default image.
 	// +optional
-	Image string `json:"image,omitempty"`
+	Image workload.ImageReference `json:"image,omitempty"`
 
 	// maxMemory is the memory for items (memcached -m), rounded down to MiB.
 	// Unset means the memory limit less overhead, or memcached's own default where there is no limit.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('1Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Pi')) <= 0",message="maxMemory: must be a quantity from 1Mi to 1Pi, such as 64Mi"
 	MaxMemory *resource.Quantity `json:"maxMemory,omitempty"`
 
 	// maxConnections is the number of simultaneous connections (memcached -c).
@@ -39,6 +46,7 @@ type MemcachedSpec struct {
 
 	// maxItemSize is the size of the largest item (memcached -I), from 1Ki to 1Gi.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('1Ki')) >= 0 && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",message="maxItemSize: must be a quantity from 1Ki to 1Gi, such as 1Mi"
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
 
 	// extraArgs are handed to memcached as they are, after the operator's own arguments.
@@ -46,6 +54,8 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.exists(a, a.matches('^-[AMkhiVrvLCSFXW]*[apsUlumctIPdZ]'))",message="extraArgs: must not set what the operator sets: -a -c -d -I -l -m -p -P -s -t -u -U -Z, alone or combined with other flags"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(a, a.matches('^--(?:po|ud|unix-|da|us|memory-l|c(?:$|=|o)|t(?:$|=|h)|max-i|pi|enable-ss|listen(?:$|=))'))",message="extraArgs: must not set what the operator sets: --port --udp-port --unix-socket --unix-mask --listen --daemon --user --memory-limit --conn-limit --threads --max-item-size --pidfile --enable-ssl, in full or abbreviated"
 	// +listType=atomic
 	ExtraArgs []string `json:"extraArgs,omitempty"`
 
@@ -60,10 +70,20 @@ type MemcachedSpec struct {
 
 	// resources are the compute resources of the memcached container.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.limits) || (type(self.limits[k]) == int ? self.limits[k] >= 0 : isQuantity(self.limits[k]) && !self.limits[k].startsWith('-')))",message="resources.limits: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".limits"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || [['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi']].all(known, self.limits.all(k, k in known || k.contains('/')))",message="resources.limits: each resource must be cpu, memory, ephemeral-storage, hugepages-<size> or domain/name",fieldPath=".limits"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || self.limits.all(k, !k.contains('/') || int(self.limits[k]) >= 0)",message="resources.limits: an extended resource (domain/name) must be a whole number, and not negative",fieldPath=".limits"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.requests) || (type(self.requests[k]) == int ? self.requests[k] >= 0 : isQuantity(self.requests[k]) && !self.requests[k].startsWith('-')))",message="resources.requests: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || [['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi']].all(known, self.requests.all(k, k in known || k.contains('/')))",message="resources.requests: each resource must be cpu, memory, ephemeral-storage, hugepages-<size> or domain/name",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || self.requests.all(k, !k.contains('/') || int(self.requests[k]) >= 0)",message="resources.requests: an extended resource (domain/name) must be a whole number, and not negative",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.requests) || ['cpu', 'memory', 'ephemeral-storage'].all(k, !(k in self.limits) || !(k in self.requests) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="resources.requests: must not be above resources.limits for cpu, memory and ephemeral-storage",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) == 0",message="resources.claims: resource claims are not supported",fieldPath=".claims"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !('memory' in self.limits) || quantity(string(self.limits['memory'])).compareTo(quantity('32Mi')) >= 0",message="resources.limits: memory must be at least 32Mi, or memcached cannot start",fieldPath=".limits"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// podTemplate shapes the pods.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.labels) || !self.labels.exists(k, k in ['app', 'memcached_cr'])",message="podTemplate.labels: app and memcached_cr are set by the operator and cannot be changed",fieldPath=".labels"
 	PodTemplate *workload.PodTemplate `json:"podTemplate,omitempty"`
 }
 
@@ -99,6 +119,7 @@ type MemcachedStatus struct {
 
 // Memcached is a set of equal memcached servers behind a headless Service of the same name.
 //
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$') && size(self.metadata.name) <= 63",message="metadata.name: must be a DNS-1035 label, because a Service takes the name: at most 63 lower case letters, digits and -, beginning with a letter and ending with a letter or digit"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector

@@ -55,7 +55,7 @@ var schemaYAML = typed.YAMLObject(`types:
             scalar: string
     - name: image
       type:
-        scalar: string
+        namedType: com.github.example-inc.memcached-operator.api.workload.ImageReference
     - name: podTemplate
       type:
         namedType: com.github.example-inc.memcached-operator.api.workload.PodTemplate
@@ -103,6 +103,10 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.github.example-inc.memcached-operator.api.workload.DeletionPolicy
   scalar: string
+- name: com.github.example-inc.memcached-operator.api.workload.ImageReference
+  scalar: string
+- name: com.github.example-inc.memcached-operator.api.workload.ObjectName
+  scalar: string
 - name: com.github.example-inc.memcached-operator.api.workload.PodTemplate
   map:
     fields:
@@ -135,10 +139,10 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: atomic
     - name: priorityClassName
       type:
-        scalar: string
+        namedType: com.github.example-inc.memcached-operator.api.workload.ObjectName
     - name: serviceAccountName
       type:
-        scalar: string
+        namedType: com.github.example-inc.memcached-operator.api.workload.ObjectName
     - name: tolerations
       type:
         list:

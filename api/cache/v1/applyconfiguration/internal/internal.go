@@ -57,7 +57,7 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: atomic
     - name: image
       type:
-        scalar: string
+        namedType: com.github.example-inc.memcached-operator.api.workload.ImageReference
     - name: maxConnections
       type:
         scalar: numeric
@@ -114,6 +114,10 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
 - name: com.github.example-inc.memcached-operator.api.workload.DeletionPolicy
   scalar: string
+- name: com.github.example-inc.memcached-operator.api.workload.ImageReference
+  scalar: string
+- name: com.github.example-inc.memcached-operator.api.workload.ObjectName
+  scalar: string
 - name: com.github.example-inc.memcached-operator.api.workload.PodTemplate
   map:
     fields:
@@ -146,10 +150,10 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: atomic
     - name: priorityClassName
       type:
-        scalar: string
+        namedType: com.github.example-inc.memcached-operator.api.workload.ObjectName
     - name: serviceAccountName
       type:
-        scalar: string
+        namedType: com.github.example-inc.memcached-operator.api.workload.ObjectName
     - name: tolerations
       type:
         list:

@@ -12,6 +12,9 @@ import (
 // with apply.
 //
 // MemcachedSpec says how many memcached servers are wanted, and how they are set up.
+//
+// memcached wants an item to be at most half of its memory, which it counts in whole MiB; the last rule
+// reckons as the operator does: maxMemory, or the limit less a fifth (at least 16Mi), or memcached's default.
 type MemcachedSpecApplyConfiguration struct {
 	// size is the number of memcached pods.
 	Size *int32 `json:"size,omitempty"`
