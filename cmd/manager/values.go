@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/example-inc/memcached-operator/internal/imageref"
 )
 
 // into makes a setter of a checked parser. The parser's error is the rule that the value broke.
@@ -62,8 +63,8 @@ func namespace(value string) (string, error) {
 }
 
 func imageReference(value string) (string, error) {
-	if _, err := reference.ParseNormalizedNamed(value); err != nil {
-		return "", fmt.Errorf("want an image reference such as memcached:1.6 or host:5000/path/name@sha256:…: %w", err)
+	if err := imageref.Check(value); err != nil {
+		return "", err
 	}
 	return value, nil
 }
