@@ -3,7 +3,9 @@ package imageref
 
 import (
 	_ "crypto/sha512" // Makes sha384 and sha512 digests known to the parser.
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,10 +18,13 @@ const maxLength = 1024
 // It accepts what the definitions of the custom resources accept in their image fields.
 func Check(image string) error {
 	if image == "" {
-		return fmt.Errorf("an image reference is needed, such as registry.example.com:5000/team/app:v1.2")
+		return errors.New("an image reference is needed, such as registry.example.com:5000/team/app:v1.2")
 	}
 	if len(image) > maxLength {
 		return fmt.Errorf("the image reference %.40q… has %d characters, more than %d", image, len(image), maxLength)
+	}
+	if strings.ContainsFunc(image, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%q is not an image reference: it has a character that is not printable ASCII", image)
 	}
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
 		return fmt.Errorf("%q is not an image reference: %w", image, err)
