@@ -7,6 +7,7 @@ package children
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -89,6 +90,36 @@ func (s *Set) Apply(ctx context.Context, owner Owner, child Child) (client.Objec
 		return nil, fmt.Errorf("applying %s: %w", describe(s.Client, child.object), err)
 	}
 	return child.object, decode(child.want, child.object)
+}
+
+// ApplyAll applies each of wanted and prunes each of unwanted, empty objects with kind and name. One child's failure
+// does not stop the others: their errors are joined. It returns the children that are as they should be.
+func (s *Set) ApplyAll(ctx context.Context, owner Owner, wanted []Child, unwanted ...client.Object) ([]client.Object, error) {
+	var applied []client.Object
+	var errs []error
+	for _, child := range wanted {
+		object, err := s.Apply(ctx, owner, child)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		applied = append(applied, object)
+	}
+	for _, object := range unwanted {
+		errs = append(errs, s.Prune(ctx, owner.Object, object))
+	}
+	return applied, errors.Join(errs...)
+}
+
+// Find reads object, an empty object of its kind with its name, from the cache, and tells whether it is owner's.
+func (s *Set) Find(ctx context.Context, owner, object client.Object) (bool, error) {
+	if err := s.Client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("reading %s: %w", describe(s.Client, object), err)
+	}
+	return controlledBy(object, owner), nil
 }
 
 // compare tells whether the child is there and is as it should be. It leaves in child.object what it has read.

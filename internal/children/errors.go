@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/example-inc/memcached-operator/api/workload"
+	"github.com/example-inc/memcached-operator/internal/rollout"
 )
 
 // ErrTerminating means that an earlier object of the name has to go before the child can be created.
@@ -41,8 +42,8 @@ func (e *ConflictError) Error() string {
 
 // Outcome is what a failed Apply means for the reconcile.
 type Outcome struct {
-	// Reason and Message are for the condition Degraded; empty where the error will pass by itself.
-	Reason, Message string
+	// Refused is for the condition Degraded; nil where the error will pass by itself.
+	Refused *rollout.Trouble
 	// RequeueAfter is when to look again where no event will tell; 0 where one will, or where Err is retried.
 	RequeueAfter time.Duration
 	// Err is what the reconcile returns, to be logged and retried with back-off; nil where it need not be.
@@ -89,8 +90,8 @@ func Judge(err error) Outcome {
 
 // degrade keeps the first reason.
 func (o *Outcome) degrade(reason string, err error) {
-	if o.Reason == "" {
-		o.Reason, o.Message = reason, err.Error()
+	if o.Refused == nil {
+		o.Refused = &rollout.Trouble{Reason: reason, Message: err.Error()}
 	}
 }
 

@@ -10,15 +10,36 @@ import (
 	"github.com/example-inc/memcached-operator/internal/conditions"
 )
 
-// Serving is the condition, of whatever type, that is True when all replicas of the latest spec are available.
-// Old pods do not count, nor does what was seen of an older spec.
-func (v View) Serving(kind string) metav1.Condition {
+// Course is what bears on a rollout besides the Deployment itself.
+type Course struct {
+	// Refused is why the latest spec could not be applied, nil where it could.
+	Refused *Trouble
+	// Suspended means that the operator only reports.
+	Suspended bool
+	// Waiting is what the deletion of the owner waits for, empty while it lives.
+	Waiting string
+}
+
+// Conditions are the three that every kind reports; serving is the type of the first.
+func (v View) Conditions(serving string, course Course) []metav1.Condition {
+	trouble := course.Refused
+	if trouble == nil {
+		trouble = v.Trouble()
+	}
+	return []metav1.Condition{v.serving(serving, course), v.progressing(course, trouble), degraded(trouble)}
+}
+
+// serving is True when all replicas of the latest spec are available. Old pods do not count, nor does what was
+// seen of an older spec.
+func (v View) serving(kind string, course Course) metav1.Condition {
 	switch {
+	case course.Refused != nil:
+		return conditions.False(kind, workload.ReasonSpecNotApplied, "see the condition "+workload.ConditionDegraded)
 	case v.deployment == nil:
 		return conditions.False(kind, workload.ReasonDeploymentMissing, "there is no Deployment")
 	case !v.observed():
 		return conditions.Unknown(kind, workload.ReasonRolloutPending, "the Deployment's controller has not seen the latest spec")
-	case v.complete():
+	case v.served():
 		return conditions.True(kind, workload.ReasonReplicasReady, "")
 	}
 	if pod := v.unschedulable(); pod != "" {
@@ -27,16 +48,20 @@ func (v View) Serving(kind string) metav1.Condition {
 	return conditions.False(kind, workload.ReasonReplicasPending, v.count())
 }
 
-// Progressing is the condition Progressing; trouble is what Degraded says, if anything.
-func (v View) Progressing(trouble *Trouble) metav1.Condition {
+// progressing tells whether pods are being created, replaced or removed.
+func (v View) progressing(course Course, trouble *Trouble) metav1.Condition {
 	const kind = workload.ConditionProgressing
 	switch {
-	case v.deployment == nil && trouble == nil:
-		return conditions.Unknown(kind, workload.ReasonRolloutPending, "there is no Deployment yet")
-	case v.deployment != nil && v.complete():
+	case course.Waiting != "":
+		return conditions.True(kind, workload.ReasonTerminating, "waiting for "+course.Waiting)
+	case course.Suspended:
+		return conditions.False(kind, workload.ReasonSuspended, "spec.suspend is true")
+	case course.Refused == nil && v.deployment != nil && v.complete():
 		return conditions.False(kind, workload.ReasonRolloutComplete, "")
 	case trouble != nil:
 		return conditions.False(kind, workload.ReasonRolloutStopped, "see the condition "+workload.ConditionDegraded)
+	case v.deployment == nil:
+		return conditions.Unknown(kind, workload.ReasonRolloutPending, "there is no Deployment yet")
 	case !v.observed():
 		return conditions.Unknown(kind, workload.ReasonRolloutPending, "the Deployment's controller has not seen the latest spec")
 	default:
@@ -44,8 +69,8 @@ func (v View) Progressing(trouble *Trouble) metav1.Condition {
 	}
 }
 
-// Degraded is the condition Degraded, of trouble or its absence.
-func Degraded(trouble *Trouble) metav1.Condition {
+// degraded tells of trouble, or of its absence.
+func degraded(trouble *Trouble) metav1.Condition {
 	if trouble == nil {
 		return conditions.False(workload.ConditionDegraded, workload.ReasonAsExpected, "")
 	}

@@ -20,10 +20,10 @@ type View struct {
 	pods       []corev1.Pod
 }
 
-// Look makes a View of deployment, nil where there is none, and of those of pods that are its own. Both must be fresh
-// copies of the caller's.
+// Look makes a View of deployment, nil where there is none, and of those of pods that are its own. Neither may be
+// changed afterwards.
 func Look(deployment *appsv1.Deployment, pods []corev1.Pod) View {
-	if deployment == nil || deployment.UID == "" {
+	if deployment == nil {
 		return View{}
 	}
 	own := slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !ownedBy(&pod, deployment) })
@@ -82,11 +82,15 @@ func (v View) observed() bool {
 	return v.deployment.Status.ObservedGeneration >= v.deployment.Generation
 }
 
-// complete tells whether all pods that are wanted are up to date and available, and no old one is left.
-func (v View) complete() bool {
+// served tells whether as many up-to-date pods as are wanted are available. Pods that are only still there from
+// before a scale-down or a rollout do no harm, but an old pod never stands in for a new one.
+func (v View) served() bool {
 	status, want := v.deployment.Status, v.desired()
-	return v.observed() && status.UpdatedReplicas == want && status.AvailableReplicas == want && status.Replicas == want
+	return v.observed() && status.UpdatedReplicas >= want && status.AvailableReplicas >= want && status.UnavailableReplicas == 0
 }
+
+// complete tells whether nothing is left to do.
+func (v View) complete() bool { return v.served() && v.deployment.Status.Replicas == v.desired() }
 
 func ready(pod *corev1.Pod) bool {
 	condition := podCondition(pod, corev1.PodReady)

@@ -14,9 +14,9 @@ const patience = 5 * time.Second
 // Settle tells how long to wait before saying anything, because what would be said is about to change: the Deployment's
 // controller has not seen the spec or has not created the pods, or it has not counted the pods that the cache
 // already holds as ready, or the other way round. Each of these ends with an event, well within the wait. After it, 0 is
-// returned: whoever should have moved does not, and that has to be told.
+// returned: whoever should have moved does not, and that has to be told. Trouble is told at once.
 func (v View) Settle(fieldOwner string, now time.Time) time.Duration {
-	if v.deployment == nil || v.agrees() {
+	if v.deployment == nil || v.agrees() || v.Trouble() != nil {
 		return 0
 	}
 	return max(0, patience-now.Sub(v.lastMove(fieldOwner)))

@@ -73,7 +73,8 @@ func containerTrouble(container *corev1.ContainerStatus) string {
 	if container.Ready {
 		return ""
 	}
-	if last := container.LastTerminationState.Terminated; last != nil && last.ExitCode != 0 && container.RestartCount > 0 {
+	// Kubelet restarts a container once without delay; only from the second restart on does it back off.
+	if container.LastTerminationState.Terminated != nil && container.RestartCount > 1 {
 		return workload.ReasonCrashLoopBackOff
 	}
 	return ""
