@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/example-inc/memcached-operator/internal/proxy"
 )
 
 const (
@@ -32,6 +34,7 @@ type settings struct {
 
 	watchNamespaces []string // None means all.
 	memcachedImage  string
+	proxy           []proxy.Setting
 	concurrency     int
 
 	leaderElect     bool
@@ -146,6 +149,7 @@ func (s *settings) readEnvironment(getenv func(string) string, flags map[string]
 			return fmt.Errorf("invalid value %q for variable %s: %w", value, v.name, err)
 		}
 	}
+	s.proxy = proxy.FromEnvironment(getenv)
 	return checkProxies(getenv)
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/example-inc/memcached-operator/internal/proxy"
 )
 
 // env is an environment that no test shares with the process.
@@ -83,9 +85,15 @@ func TestParse(t *testing.T) {
 			}),
 		},
 		"Proxies": {
-			reason: "a proxy may come with or without its scheme",
+			reason: "a proxy may come in either case, with or without its scheme",
 			env:    env{"HTTP_PROXY": "http://user:secret@proxy:3128", "https_proxy": "proxy:3128", "NO_PROXY": "*"},
-			want:   with(func(*settings) {}),
+			want: with(func(s *settings) {
+				s.proxy = []proxy.Setting{
+					{Name: "HTTP_PROXY", Value: "http://user:secret@proxy:3128"},
+					{Name: "HTTPS_PROXY", Value: "proxy:3128"},
+					{Name: "NO_PROXY", Value: "*"},
+				}
+			}),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

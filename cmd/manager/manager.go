@@ -10,7 +10,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -39,10 +38,13 @@ func newManager(ctx context.Context, s settings, restConfig *rest.Config) (manag
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
-	if err := addProbes(mgr); err != nil {
+	if err := fillCaches(ctx, mgr.GetCache()); err != nil {
 		return nil, err
 	}
-	return mgr, nil
+	if err := addControllers(ctx, mgr, s); err != nil {
+		return nil, err
+	}
+	return mgr, addProbes(mgr)
 }
 
 func managerOptions(s settings) manager.Options {
@@ -57,17 +59,6 @@ func managerOptions(s settings) manager.Options {
 		// Safe, because the process ends as soon as Start returns. A successor then need not wait for the lease to expire.
 		LeaderElectionReleaseOnCancel: true,
 	}
-}
-
-func cacheOptions(s settings) cache.Options {
-	options := cache.Options{}
-	for _, namespace := range s.watchNamespaces {
-		if options.DefaultNamespaces == nil {
-			options.DefaultNamespaces = map[string]cache.Config{}
-		}
-		options.DefaultNamespaces[namespace] = cache.Config{}
-	}
-	return options
 }
 
 func metricsOptions(s settings) metricsserver.Options {
