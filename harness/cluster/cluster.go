@@ -80,7 +80,8 @@ type Options struct {
 	Out io.Writer
 	// StartTimeout limits each component's start, 60 s when zero.
 	StartTimeout time.Duration
-	// StopGrace is how long each component may take to stop before it is killed, 10 s when zero.
+	// StopGrace is how long each component may take to stop before it is killed, 3 s when zero. kube-apiserver needs one
+	// second; while somebody watches it waits for the watch to end, which nothing is gained by.
 	StopGrace time.Duration
 
 	// ports picks a free port; tests replace it by one that picks badly.
@@ -148,7 +149,7 @@ func (o Options) withDefaults() Options {
 		o.StartTimeout = 60 * time.Second
 	}
 	if o.StopGrace == 0 {
-		o.StopGrace = 10 * time.Second
+		o.StopGrace = 3 * time.Second
 	}
 	return o
 }

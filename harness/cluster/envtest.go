@@ -99,10 +99,15 @@ func (s *site) controlPlane(users *authority) (*envtest.ControlPlane, error) {
 	return plane, nil
 }
 
-// blame finds the component that an error of envtest speaks of, which has no type to tell.
+// blame finds the component that an error of envtest speaks of, which has no type to tell, and says in fewer words when
+// it has ended.
 func blame(err error, suspects ...binaries.Tool) error {
 	for _, tool := range suspects {
-		if strings.Contains(err.Error(), string(tool)) {
+		switch {
+		case !strings.Contains(err.Error(), string(tool)):
+		case strings.Contains(err.Error(), "stopped unexpectedly"):
+			return &componentError{string(tool), errEnded}
+		default:
 			return &componentError{string(tool), err}
 		}
 	}

@@ -11,6 +11,9 @@ import (
 // tailLines is how much of a component's log an error shows.
 const tailLines = 20
 
+// errEnded is the failure of a component that nobody would start again.
+var errEnded = errors.New("it ended while it was starting")
+
 // StartError says which component kept a cluster from starting, how its log ends, and what to do. What had been started
 // was taken down again.
 type StartError struct {

@@ -26,14 +26,14 @@ const (
 // kwokNames are the components whose names differ from their binaries'.
 var kwokNames = map[binaries.Tool]string{binaries.Kwok: kwokController}
 
-// gated are the components that have to wait for kube-apiserver.
-var gated = []string{string(binaries.KubeControllerManager), string(binaries.KubeScheduler), kwokController}
+// apiClients are the components that wait for kube-apiserver.
+var apiClients = []string{string(binaries.KubeControllerManager), string(binaries.KubeScheduler), kwokController}
 
 // kwokPorts are the ports of one simulated cluster.
 type kwokPorts struct{ etcd, etcdPeer, apiServer, controllerManager, scheduler, kwok int }
 
-// bootKwok has kwokctl install and start the components, and opens the gate for those that talk to kube-apiserver once
-// it serves: started with it they would compete for the processor, fail, back off and, on a slow machine, give up.
+// bootKwok has kwokctl install and start the components, and opens the gate of each once what it talks to serves: started
+// together they would compete for the processor, fail, back off and, on a slow machine, give up.
 func bootKwok(ctx context.Context, s *site) (*rest.Config, *authority, error) {
 	ports, err := s.kwokPorts()
 	if err != nil {
@@ -49,6 +49,7 @@ func bootKwok(ctx context.Context, s *site) (*rest.Config, *authority, error) {
 	if err := rest.LoadTLSFiles(admin); err != nil {
 		return nil, nil, fmt.Errorf("reading the certificates of kwokctl: %w", err)
 	}
+	admin.CAFile, admin.CertFile, admin.KeyFile = "", "", "" // Their content is in now, and only one of both may be.
 	users, err := loadAuthority(s.run.join("pki"))
 	if err != nil {
 		return nil, nil, err
@@ -58,13 +59,10 @@ func bootKwok(ctx context.Context, s *site) (*rest.Config, *authority, error) {
 		return nil, nil, fmt.Errorf("making a client: %w", err)
 	}
 
-	if err := s.awaitAPIServer(ctx, clients); err != nil {
+	if err := s.awaitAPIServer(ctx, clients, ports); err != nil {
 		return nil, nil, err
 	}
 	s.progress.done("etcd and kube-apiserver are up")
-	if err := s.openGates(); err != nil {
-		return nil, nil, err
-	}
 	if err := s.populate(ctx, clients, ports); err != nil {
 		return nil, nil, err
 	}
@@ -148,7 +146,7 @@ func (s *site) prepareKwok(ports kwokPorts) error {
 		os.Symlink(home+"/pki", s.run.join("pki")),
 		os.Symlink(s.run.join("logs"), home+"/logs"),
 	}
-	for _, component := range gated {
+	for _, component := range append(apiClients, string(binaries.KubeAPIServer)) {
 		errs = append(errs, syscall.Mkfifo(s.run.gate(component), 0o600))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -24,16 +24,28 @@ import (
 // kwokNodeAnnotation marks a node whose kubelet is simulated.
 const kwokNodeAnnotation = "kwok.x-k8s.io/node"
 
-// awaitAPIServer waits until kube-apiserver is healthy, as envtest does.
-func (s *site) awaitAPIServer(ctx context.Context, clients kubernetes.Interface) error {
+// awaitAPIServer lets kube-apiserver start once etcd is healthy, and waits until it is healthy too, as envtest does.
+func (s *site) awaitAPIServer(ctx context.Context, clients kubernetes.Interface, ports kwokPorts) error {
+	err := s.await(ctx, string(binaries.Etcd), "etcd to be healthy", func(ctx context.Context) error {
+		return ask(ctx, fmt.Sprintf("http://%s:%d/health", loopback, ports.etcd))
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.openGates(string(binaries.KubeAPIServer)); err != nil {
+		return err
+	}
 	return s.await(ctx, string(binaries.KubeAPIServer), "kube-apiserver to be healthy", func(ctx context.Context) error {
 		return clients.Discovery().RESTClient().Get().AbsPath("/healthz").Do(ctx).Error()
 	})
 }
 
-// populate creates the nodes and waits until the cluster can run a pod: the controllers work, which the default service
+// populate starts the rest, creates the nodes and waits until the cluster can run a pod: the controllers work, which the default service
 // account shows, the scheduler is ready, and the nodes are ready and free of taints.
 func (s *site) populate(ctx context.Context, clients kubernetes.Interface, ports kwokPorts) error {
+	if err := s.openGates(apiClients...); err != nil {
+		return err
+	}
 	for i := range s.Nodes {
 		_, err := clients.CoreV1().Nodes().Create(ctx, node(i), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -48,7 +60,7 @@ func (s *site) populate(ctx context.Context, clients kubernetes.Interface, ports
 		return err
 	}
 	err = s.await(ctx, string(binaries.KubeScheduler), "kube-scheduler to be ready", func(ctx context.Context) error {
-		return askReady(ctx, ports.scheduler)
+		return ask(ctx, fmt.Sprintf("https://%s:%d/readyz", loopback, ports.scheduler))
 	})
 	if err != nil {
 		return err
@@ -100,11 +112,11 @@ func schedulable(node *corev1.Node) bool {
 	})
 }
 
-// askReady asks a component that serves with a certificate of its own making.
-func askReady(ctx context.Context, port int) error {
+// ask asks a component how it is; some serve with a certificate of their own making.
+func ask(ctx context.Context, url string) error {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // On the loopback address.
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://%s:%d/readyz", loopback, port), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
@@ -162,7 +174,7 @@ func (r *runDir) anyDead() error {
 		if component == string(binaries.Kwokctl) || slices.ContainsFunc(alive, func(pid int) bool { return fmt.Sprint(pid) == entry.Name() }) {
 			continue
 		}
-		return &componentError{component, errors.New("it ended while it was starting")}
+		return &componentError{component, errEnded}
 	}
 	return nil
 }
