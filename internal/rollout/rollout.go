@@ -26,7 +26,12 @@ func Look(deployment *appsv1.Deployment, pods []corev1.Pod) View {
 	if deployment == nil {
 		return View{}
 	}
-	own := slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !ownedBy(&pod, deployment) })
+	var own []corev1.Pod
+	for i := range pods {
+		if ownedBy(&pods[i], deployment) {
+			own = append(own, pods[i])
+		}
+	}
 	slices.SortFunc(own, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return View{deployment: deployment, pods: own}
 }
