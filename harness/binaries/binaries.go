@@ -132,13 +132,11 @@ func (f *finder) ensure(ctx context.Context, tools ...Tool) (Paths, error) {
 	if missing = f.addCached(paths, missing); len(missing) == 0 {
 		return paths, nil
 	}
-	if err := f.build(ctx, work, missing, why); err != nil {
-		return nil, f.notFound(ctx, missing, why, err)
+	err = f.build(ctx, work, missing, why)
+	if missing = f.addCached(paths, missing); len(missing) == 0 {
+		return paths, nil
 	}
-	if missing = f.addCached(paths, missing); len(missing) > 0 {
-		return nil, f.notFound(ctx, missing, why, fmt.Errorf("%s vanished from the cache", join(missing)))
-	}
-	return paths, nil
+	return nil, f.notFound(ctx, missing, why, err)
 }
 
 // addCached adds to paths what the cache has and returns the rest.

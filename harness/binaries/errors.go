@@ -35,7 +35,6 @@ func (f *finder) notFound(ctx context.Context, missing []Tool, why reasons, err 
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("making %s was stopped: %w", join(missing), cause)
 	}
-	missing = f.addCached(Paths{}, missing)
 	searched := make([]string, 0, len(missing)+3)
 	for _, tool := range missing {
 		searched = append(searched, fmt.Sprintf("$%s (not set), %s", tool.variable(), f.cached(tool)))

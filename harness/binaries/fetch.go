@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"sync"
@@ -72,12 +73,26 @@ func (c *client) open(ctx context.Context, address string) (*http.Response, erro
 func (c *client) failed(ctx context.Context, address string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
-	} else if inner := errors.Unwrap(err); inner != nil {
-		err = inner // Less the address, which url.Error repeats.
+	} else {
+		err = innermost(err)
 	}
 	err = fmt.Errorf("%s: %w", host(address), err)
 	if !errors.Is(err, context.Canceled) {
 		unreachable.Store(host(address), err)
+	}
+	return err
+}
+
+// innermost drops the layers of a network error that only repeat the address.
+func innermost(err error) error {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return errors.New(dns.Err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err
+	}
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err
 	}
 	return err
 }
@@ -133,7 +148,7 @@ func (c *client) save(ctx context.Context, a asset, to string, out io.Writer) er
 	}
 	defer func() { _ = file.Close() }()
 	sum := a.newHash()
-	meter := newMeter(out, path.Base(a.url), size, resp.ContentLength)
+	meter := newMeter(out, path.Base(a.url), bytesUnit, resp.ContentLength)
 	defer meter.stop()
 	progress := writerFunc(func(p []byte) { stalled.Reset(c.stall); meter.add(int64(len(p))) })
 	if _, err := io.Copy(io.MultiWriter(file, sum, progress), resp.Body); err != nil {

@@ -22,7 +22,7 @@ const (
 type meter struct {
 	out      io.Writer
 	terminal bool
-	unit     func(uint64) string
+	unit     unit
 	now      func() time.Time
 
 	mu          sync.Mutex
@@ -38,8 +38,20 @@ type meter struct {
 	drawing sync.WaitGroup
 }
 
+// unit prints an amount of work, and names what it is an amount of where that is not plain.
+type unit struct {
+	print func(uint64) string
+	noun  string
+}
+
+var (
+	bytesUnit    = unit{print: size}
+	packagesUnit = unit{print: func(n uint64) string { return fmt.Sprint(n) }, noun: " packages"}
+	modulesUnit  = unit{print: func(n uint64) string { return fmt.Sprint(n) }, noun: " modules"}
+)
+
 // newMeter starts to show progress on total units of work, -1 when nobody knows how many.
-func newMeter(out io.Writer, label string, unit func(uint64) string, total int64) *meter {
+func newMeter(out io.Writer, label string, unit unit, total int64) *meter {
 	file, ok := out.(*os.File)
 	m := &meter{
 		out: out, terminal: ok && term.IsTerminal(int(file.Fd())), unit: unit, now: time.Now,
@@ -107,10 +119,14 @@ func (m *meter) draw() {
 // text is the state in words; the caller holds the lock.
 func (m *meter) text() string {
 	if m.total < 0 {
-		return fmt.Sprintf("%s: %s", m.label, m.unit(uint64(m.done)))
+		return fmt.Sprintf("%s: %s%s", m.label, m.unit.print(uint64(m.done)), m.unit.noun)
 	}
 	fraction := m.fraction()
-	text := fmt.Sprintf("%s: %s of %s, %.0f%%", m.label, m.unit(uint64(min(m.done, m.total))), m.unit(uint64(m.total)), 100*fraction)
+	text := m.label + ": "
+	if m.total > 0 {
+		text += fmt.Sprintf("%s of %s%s, ", m.unit.print(uint64(min(m.done, m.total))), m.unit.print(uint64(m.total)), m.unit.noun)
+	}
+	text += fmt.Sprintf("%.0f%%", 100*fraction)
 	if left := m.left(fraction); left > 0 {
 		text += ", about " + roughly(left) + " left"
 	}
