@@ -23,6 +23,8 @@ const (
 	PhaseTerminating Phase = "Terminating"
 )
 
+// The rules on resources are those of Memcached, where they are explained.
+
 // MyAppSpec says what is run, how often, and where it listens.
 type MyAppSpec struct {
 	// image of the application.
@@ -60,13 +62,13 @@ type MyAppSpec struct {
 
 	// resources are the compute resources of the application's container.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.limits) || (type(self.limits[k]) == int ? self.limits[k] >= 0 : isQuantity(self.limits[k]) && !self.limits[k].startsWith('-')))",message="resources.limits: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".limits"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.limits) || (type(self.limits[k]) == int ? self.limits[k] >= 0 : size(self.limits[k]) <= 64 && !self.limits[k].matches('[eE].{4}') && isQuantity(self.limits[k]) && !self.limits[k].startsWith('-')))",message="resources.limits: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".limits"
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || [['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi']].all(known, self.limits.all(k, k in known || k.contains('/')))",message="resources.limits: each resource must be cpu, memory, ephemeral-storage, hugepages-<size> or domain/name",fieldPath=".limits"
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || self.limits.all(k, !k.contains('/') || int(self.limits[k]) >= 0)",message="resources.limits: an extended resource (domain/name) must be a whole number, and not negative",fieldPath=".limits"
-	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.requests) || (type(self.requests[k]) == int ? self.requests[k] >= 0 : isQuantity(self.requests[k]) && !self.requests[k].startsWith('-')))",message="resources.requests: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || ['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi'].all(k, !(k in self.requests) || (type(self.requests[k]) == int ? self.requests[k] >= 0 : size(self.requests[k]) <= 64 && !self.requests[k].matches('[eE].{4}') && isQuantity(self.requests[k]) && !self.requests[k].startsWith('-')))",message="resources.requests: cpu, memory, ephemeral-storage and hugepages must be quantities such as 500m or 64Mi, and not negative",fieldPath=".requests"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || [['cpu', 'memory', 'ephemeral-storage', 'hugepages-64Ki', 'hugepages-2Mi', 'hugepages-32Mi', 'hugepages-512Mi', 'hugepages-1Gi', 'hugepages-16Gi']].all(known, self.requests.all(k, k in known || k.contains('/')))",message="resources.requests: each resource must be cpu, memory, ephemeral-storage, hugepages-<size> or domain/name",fieldPath=".requests"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || self.requests.all(k, !k.contains('/') || int(self.requests[k]) >= 0)",message="resources.requests: an extended resource (domain/name) must be a whole number, and not negative",fieldPath=".requests"
-	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.requests) || ['cpu', 'memory', 'ephemeral-storage'].all(k, !(k in self.limits) || !(k in self.requests) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="resources.requests: must not be above resources.limits for cpu, memory and ephemeral-storage",fieldPath=".requests"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.requests) || ['cpu', 'memory', 'ephemeral-storage'].all(k, !(k in self.limits) || !(k in self.requests) || ![self.limits[k], self.requests[k]].all(q, (type(q) == int || (size(q) <= 64 && !q.matches('[eE].{4}')))) || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)",message="resources.requests: must not be above resources.limits for cpu, memory and ephemeral-storage",fieldPath=".requests"
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) == 0",message="resources.claims: resource claims are not supported",fieldPath=".claims"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 

@@ -31,6 +31,8 @@ var _ = Describe("Memcached", func() {
 		Entry("negative memory", `maxMemory: -64Mi`, "spec.maxMemory", maxMemoryRule),
 		Entry("memory that no machine has", `maxMemory: 2Pi`, "spec.maxMemory", maxMemoryRule),
 		Entry("memory that no Go program can read", `maxMemory: 1e1.5`, "spec.maxMemory", maxMemoryRule),
+		Entry("memory that would take hours to read", `{maxMemory: "1e999999999", maxItemSize: 1Mi, resources: {limits: {memory: 64Mi}}}`, "spec.maxMemory", maxMemoryRule),
+		Entry("items that would take hours to read", `{maxItemSize: "1e-99999999", maxMemory: 64Mi}`, "spec.maxItemSize", itemRule),
 		Entry("memory above the limit", `{maxMemory: 65Mi, resources: {limits: {memory: 64Mi}}}`, "spec.maxMemory", "maxMemory: must not be above resources.limits.memory"),
 		Entry("memory a little above the limit", `{maxMemory: 1Gi, resources: {limits: {memory: 1G}}}`, "spec.maxMemory", "maxMemory: must not be above resources.limits.memory"),
 		Entry("a limit in which memcached cannot start", `resources: {limits: {memory: 31Mi}}`, "spec.resources.limits", "resources.limits: memory must be at least 32Mi, or memcached cannot start"),

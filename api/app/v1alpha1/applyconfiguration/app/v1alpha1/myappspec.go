@@ -10,6 +10,7 @@ import (
 // MyAppSpecApplyConfiguration represents a declarative configuration of the MyAppSpec type for use
 // with apply.
 //
+// The rules on resources are those of Memcached, where they are explained.
 // MyAppSpec says what is run, how often, and where it listens.
 type MyAppSpecApplyConfiguration struct {
 	// image of the application.

@@ -11,10 +11,13 @@ import (
 // MemcachedSpecApplyConfiguration represents a declarative configuration of the MemcachedSpec type for use
 // with apply.
 //
-// MemcachedSpec says how many memcached servers are wanted, and how they are set up.
-//
 // memcached wants an item to be at most half of its memory, which it counts in whole MiB; the last rule
 // reckons as the operator does: maxMemory, or the limit less a fifth (at least 16Mi), or memcached's default.
+//
+// Each rule here and below that parses a quantity looks first that it is short and has an exponent of at most three
+// characters: parsing 1e999999999 would keep the API server and the operator busy for hours.
+//
+// MemcachedSpec says how many memcached servers are wanted, and how they are set up.
 type MemcachedSpecApplyConfiguration struct {
 	// size is the number of memcached pods.
 	Size *int32 `json:"size,omitempty"`
