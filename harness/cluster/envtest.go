@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,17 @@ func bootEnvtest(ctx context.Context, s *site) (*rest.Config, *authority, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	plane, err := s.controlPlane(users)
+	etcdLog, err := s.run.log(string(binaries.Etcd))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = etcdLog.Close() }() // The component keeps it open for itself.
+	apiLog, err := s.run.log(string(binaries.KubeAPIServer))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = apiLog.Close() }()
+	plane, err := s.controlPlane(users, etcdLog, apiLog)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +67,7 @@ func bootEnvtest(ctx context.Context, s *site) (*rest.Config, *authority, error)
 	return admin, users, nil
 }
 
-func (s *site) controlPlane(users *authority) (*envtest.ControlPlane, error) {
+func (s *site) controlPlane(users *authority, etcdLog, apiLog *os.File) (*envtest.ControlPlane, error) {
 	launchers, err := s.launchers(envtestHelp, nil)
 	if err != nil {
 		return nil, err
@@ -66,14 +77,6 @@ func (s *site) controlPlane(users *authority) (*envtest.ControlPlane, error) {
 		return nil, err
 	}
 	apiPort, err := s.ports()
-	if err != nil {
-		return nil, err
-	}
-	etcdLog, err := s.run.log(string(binaries.Etcd))
-	if err != nil {
-		return nil, err
-	}
-	apiLog, err := s.run.log(string(binaries.KubeAPIServer))
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func advice(text string) string {
 		{"address already in use", "another process holds the port; end it or start again"},
 		{"unknown flag", "correct the API server flags: this kube-apiserver does not know the one named in its log"},
 		{"exec format error", "the binary is for another platform; remove it or correct KUBEBUILDER_ASSETS"},
-		{"not found", "a binary vanished; look at KUBEBUILDER_ASSETS, or remove the cached binaries to have them made again"},
+		{"exec: ", "a binary vanished; look at KUBEBUILDER_ASSETS, or remove the cached binaries to have them made again"},
 		{"permission denied", "make the binary executable, and " + os.TempDir() + " writable and not mounted noexec"},
 		{"too many open files", "raise the limit of open files (ulimit -n)"},
 		{"timeout waiting", "the machine may be too busy; raise StartTimeout if the log shows no error"},

@@ -11,12 +11,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
 const (
 	// EnvKubeconfig names the kubeconfig of a cluster that several processes of one run share.
 	EnvKubeconfig = "HARNESS_KUBECONFIG"
+	// EnvContext names the context in it, which is the current one when unset.
+	EnvContext = "HARNESS_CONTEXT"
 	// EnvLevel names that cluster's level.
 	EnvLevel = "HARNESS_LEVEL"
 	// lookTimeout limits the first look at a cluster that somebody else runs.
@@ -25,7 +28,7 @@ const (
 
 // join attaches to a shared cluster, which outlives this process.
 func join(ctx context.Context, kubeconfig string, o Options, p *progress) (Cluster, error) {
-	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	cfg, err := load(kubeconfig, os.Getenv(EnvContext))
 	if err != nil {
 		return nil, fmt.Errorf("joining the cluster that %s names: %w", EnvKubeconfig, err)
 	}
@@ -62,19 +65,28 @@ func openExisting(ctx context.Context, o Options, p *progress) (Cluster, error) 
 		return nil, fmt.Errorf("opening an existing cluster: name it by ExistingKubeconfig and ExistingContext, " +
 			"so that no test ever meets a cluster by accident")
 	}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: o.ExistingKubeconfig},
-		&clientcmd.ConfigOverrides{CurrentContext: o.ExistingContext},
-	).ClientConfig()
+	cfg, err := load(o.ExistingKubeconfig, o.ExistingContext)
 	if err != nil {
 		return nil, fmt.Errorf("opening context %s of %s: %w", o.ExistingContext, o.ExistingKubeconfig, err)
 	}
-	h := &handle{level: Existing, admin: tune(cfg, o.Out), kubeconfig: o.ExistingKubeconfig}
+	kubeconfig, err := filepath.Abs(o.ExistingKubeconfig) // Who joins may run in another directory.
+	if err != nil {
+		return nil, fmt.Errorf("finding %s: %w", o.ExistingKubeconfig, err)
+	}
+	h := &handle{level: Existing, admin: tune(cfg, o.Out), kubeconfig: kubeconfig}
 	if h.can, err = h.look(ctx); err != nil {
 		return nil, fmt.Errorf("looking at context %s of %s: %w", o.ExistingContext, o.ExistingKubeconfig, err)
 	}
 	p.done(fmt.Sprintf("opened %s, which can do: %v", cfg.Host, h.can))
 	return h, nil
+}
+
+// load reads one kubeconfig and nothing else, whatever the environment says.
+func load(kubeconfig, kubeContext string) (*rest.Config, error) {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig},
+		&clientcmd.ConfigOverrides{CurrentContext: kubeContext},
+	).ClientConfig()
 }
 
 // look judges an existing cluster by its nodes: without any there is no kube-controller-manager to count on, and where

@@ -1,25 +1,27 @@
 package cluster
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // kgateway#14502, korifi#1242: every test process boots a control plane of its own.
 func TestKgateway14502ProcessesShareOneControlPlane(t *testing.T) {
-	booted := shared(t, Envtest)
-	t.Setenv(EnvKubeconfig, booted.Kubeconfig())
-	t.Setenv(EnvLevel, string(Envtest))
-
-	for range 2 { // CRDs that are there already are left as they are.
+	for _, level := range []Level{Envtest, Kwok, Envtest} { // CRDs that are there already are left as they are.
+		booted := shared(t, level)
+		t.Setenv(EnvKubeconfig, booted.Kubeconfig())
+		t.Setenv(EnvLevel, string(level))
 		joined, err := Start(t.Context(), Options{CRDPaths: []string{"testdata"}, Out: t.Output()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if joined.Config().Host != booted.Config().Host || joined.Level() != Envtest {
+		if joined.Config().Host != booted.Config().Host || joined.Level() != level {
 			t.Errorf("Start() opened %s at level %s, want the shared %s", joined.Config().Host, joined.Level(), booted.Config().Host)
 		}
 		list := clientsFor(t, joined.Config()).Discovery().RESTClient().Get().AbsPath("/apis/cluster.example.com/v1/widgets")
@@ -30,9 +32,35 @@ func TestKgateway14502ProcessesShareOneControlPlane(t *testing.T) {
 		if err := joined.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
+		if _, err := clientsFor(t, booted.Config()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Errorf("the shared cluster is gone after Stop of one that joined it: %v", err)
+		}
 	}
-	if _, err := clientsFor(t, booted.Config()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
-		t.Errorf("the shared cluster is gone after Stop of one that joined it: %v", err)
+}
+
+// Who joins a cluster that somebody else runs must meet the one that was named, not the one that is current.
+func TestExistingIsJoinedByItsContext(t *testing.T) {
+	c := shared(t, Envtest)
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Clusters["another"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
+	config.Contexts["another"] = &clientcmdapi.Context{Cluster: "another"}
+	config.CurrentContext = "another"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(EnvKubeconfig, path)
+	t.Setenv(EnvContext, "harness")
+	t.Setenv(EnvLevel, string(Existing))
+	joined, err := Start(t.Context(), Options{Out: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if joined.Config().Host != c.Config().Host {
+		t.Errorf("Start() joined %s, want %s, which was named", joined.Config().Host, c.Config().Host)
 	}
 }
 

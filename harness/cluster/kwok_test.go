@@ -104,10 +104,9 @@ func TestSimulatedClusterGivesServiceAccountsAndRBAC(t *testing.T) {
 	c := shared(t, Kwok)
 	clients := clientsFor(t, c.Config())
 	ns := Namespace(t, c)
-	eventually(t, "the default service account", func() bool {
-		_, err := clients.CoreV1().ServiceAccounts(ns).Get(t.Context(), "default", metav1.GetOptions{})
-		return err == nil
-	})
+	if _, err := clients.CoreV1().ServiceAccounts(ns).Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+		t.Errorf("the default service account of a new namespace: %v", err)
+	}
 	expectRBAC(t, c)
 	if !c.Has(Workloads) || !c.Has(GarbageCollection) || !c.Has(NamespaceDeletion) || c.Has(Containers) {
 		t.Error("the simulated level is wrong about what it can do")

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -23,7 +24,8 @@ const (
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // CreateNamespace creates a namespace for one test, its name generated from prefix, under the restricted Pod Security
-// Standard. The function that it returns asks for the namespace's deletion and does not wait for it: only levels with
+// Standard, and waits for its default service account where there are any, because no pod can be created before. The
+// function that it returns asks for the namespace's deletion and does not wait for it: only levels with
 // NamespaceDeletion carry it out.
 func CreateNamespace(ctx context.Context, c Cluster, prefix string) (name string, remove func(context.Context) error, _ error) {
 	clients, err := kubernetes.NewForConfig(c.Config())
@@ -42,6 +44,11 @@ func CreateNamespace(ctx context.Context, c Cluster, prefix string) (name string
 	if err != nil {
 		return "", nil, fmt.Errorf("creating a namespace for %s: %w", prefix, err)
 	}
+	if c.Has(ServiceAccountTokens) {
+		if err := awaitServiceAccount(ctx, clients, ns.Name); err != nil {
+			return "", nil, err
+		}
+	}
 	return ns.Name, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, namespaceTimeout)
 		defer cancel()
@@ -51,6 +58,18 @@ func CreateNamespace(ctx context.Context, c Cluster, prefix string) (name string
 		}
 		return nil
 	}, nil
+}
+
+func awaitServiceAccount(ctx context.Context, clients kubernetes.Interface, ns string) error {
+	var last error
+	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (bool, error) {
+		_, last = clients.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting up to %s for the service account %s/default: %w (last answer: %w)", namespaceTimeout, ns, err, last)
+	}
+	return nil
 }
 
 // Namespace is CreateNamespace for a test, which it names the namespace after and at whose end it removes it. Ginkgo's

@@ -47,6 +47,29 @@ func TestControllerRuntime1571StopWithOpenWatches(t *testing.T) {
 	}
 }
 
+// Whoever talks to another ends before it.
+func TestComponentsStopInOrder(t *testing.T) {
+	t.Parallel()
+	run, err := newRunDir("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := filepath.Join(t.TempDir(), "order")
+	names := []string{"kube-apiserver", "etcd", "kube-controller-manager"}
+	for _, name := range names {
+		cmd := launch(t, run, name, `trap "echo `+name+` >>`+order+`; exit" TERM; echo ready; while :; do sleep 0.1; done`)
+		defer func() { _ = cmd.Wait() }()
+	}
+	s := &site{run: run, reserved: &reservations{}}
+	if err := s.takeDown(t.Context(), 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(order)
+	if want := "kube-controller-manager\nkube-apiserver\netcd\n"; err != nil || string(got) != want {
+		t.Errorf("they stopped in the order %q, %v, want %q", got, err, want)
+	}
+}
+
 func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
 	t.Parallel()
 	run := newTestRun(t)

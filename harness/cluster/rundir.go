@@ -32,6 +32,9 @@ func newRunDir(name string) (*runDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a run directory (TMPDIR chooses where): %w", err)
 	}
+	if path, err = filepath.Abs(path); err != nil { // The components do not run in our working directory.
+		return nil, fmt.Errorf("finding the run directory: %w", err)
+	}
 	r := &runDir{path: path}
 	if err := r.guard(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))

@@ -60,7 +60,7 @@ func runCommand() *cobra.Command {
 		Example: "  cluster run --level envtest --crds config/crd -- go test ./test/envtest/...",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return with(o, func(ctx context.Context, c cluster.Cluster) error { return run(ctx, c, args) })
+			return with(o, func(ctx context.Context, c cluster.Cluster) error { return run(ctx, c, o.ExistingContext, args) })
 		},
 	}
 	addFlags(cmd, &o, cluster.Envtest)

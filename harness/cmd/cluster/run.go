@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +19,16 @@ import (
 const signalBase = 128
 
 // run runs the command with the cluster in its environment. Signals go on to the command, which ends in its own way.
-func run(ctx context.Context, c cluster.Cluster, args []string) error {
+func run(ctx context.Context, c cluster.Cluster, kubeContext string, args []string) error {
 	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec // Running what the user names is the purpose.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if c.Level() == cluster.Existing {
+		// A cluster that was joined has been named by the environment instead.
+		kubeContext = cmp.Or(kubeContext, os.Getenv(cluster.EnvContext))
+	}
 	cmd.Env = append(os.Environ(),
 		cluster.EnvKubeconfig+"="+c.Kubeconfig(),
+		cluster.EnvContext+"="+kubeContext,
 		cluster.EnvLevel+"="+string(c.Level()),
 	)
 	signals := make(chan os.Signal, 8)
