@@ -85,7 +85,9 @@ func TestItemsFitIntoMemoryAsMemcachedReckonsIt(t *testing.T) {
 	judge := judges(t)["Memcached"]
 	const mebibyte = 1 << 20
 	rapid.Check(t, func(t *rapid.T) {
-		item := rapid.Int64Range(1<<10, 1<<30).Draw(t, "item")
+		halves := rapid.Map(rapid.Int64Range(1, 2048), func(n int64) int64 { return n * mebibyte / 2 })
+		item := rapid.OneOf(rapid.Int64Range(1<<10, 1<<30), halves, rapid.Map(halves, func(n int64) int64 { return n + 1 })).Draw(t, "item")
+		item = min(item, 1<<30)
 		near := rapid.Int64Range(-3, 3).Draw(t, "near") * rapid.SampledFrom([]int64{1, mebibyte}).Draw(t, "unit")
 		spec := map[string]any{"maxItemSize": item}
 		memory := int64(64 * mebibyte)
