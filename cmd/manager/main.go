@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // version is stamped by the linker; a build without a stamp says what the Go toolchain knows.
@@ -59,16 +61,32 @@ func serve(ctx context.Context, s settings, logs io.Writer) error {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&s.log), zap.WriteTo(logs)))
-	mgr, err := newManager(ctx, s, restConfig)
+	mgr, ready, err := newManager(ctx, s, restConfig)
 	if err != nil {
 		return err
 	}
 	ctrl.Log.WithName("setup").Info("starting", "version", versionString(),
 		"namespaces", s.watchNamespaces, "memcachedImage", s.memcachedImage)
-	if err := mgr.Start(ctx); err != nil {
+	if err := start(ctx, mgr, &ready.synced); err != nil {
 		return fmt.Errorf("running: %w", err)
 	}
 	return nil
+}
+
+// start runs the manager. While the caches have not synced, its Start does not heed ctx and spins instead
+// (controller-runtime#3440). Until then no controller has begun anything, so that it need not be waited for.
+func start(ctx context.Context, mgr manager.Runnable, synced *atomic.Bool) error {
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	if !synced.Load() {
+		return nil
+	}
+	return <-done
 }
 
 func clusterConfig(s settings) (*rest.Config, error) {

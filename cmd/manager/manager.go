@@ -5,18 +5,15 @@ import (
 	"crypto/tls"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	appv1alpha1 "github.com/example-inc/memcached-operator/api/app/v1alpha1"
-	cachev1 "github.com/example-inc/memcached-operator/api/cache/v1"
+	"github.com/example-inc/memcached-operator/controllers"
 )
 
 // leaseName is the Lease by which the replicas of this operator elect their leader.
@@ -24,33 +21,30 @@ const leaseName = "memcached-operator.example.com"
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-func newScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(cachev1.AddToScheme(scheme))
-	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
-	return scheme
-}
-
 // newManager wires everything up. It needs the API server, which must know the operator's kinds.
-func newManager(ctx context.Context, s settings, restConfig *rest.Config) (manager.Manager, error) {
+func newManager(ctx context.Context, s settings, restConfig *rest.Config) (manager.Manager, *readiness, error) {
 	mgr, err := ctrl.NewManager(restConfig, managerOptions(s))
 	if err != nil {
-		return nil, fmt.Errorf("creating the manager: %w", err)
+		return nil, nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	if err := fillCaches(ctx, mgr.GetCache()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := addControllers(ctx, mgr, s); err != nil {
-		return nil, err
+	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
+		MemcachedImage: s.memcachedImage,
+		Proxy:          s.proxy,
+		Controller:     controller.Options{MaxConcurrentReconciles: s.concurrency},
+	}); err != nil {
+		return nil, nil, err
 	}
-	return mgr, addProbes(mgr)
+	ready := &readiness{cache: mgr.GetCache()}
+	return mgr, ready, addProbes(mgr, ready)
 }
 
 func managerOptions(s settings) manager.Options {
 	return manager.Options{
-		Scheme:                  newScheme(),
-		Cache:                   cacheOptions(s),
+		Scheme:                  controllers.Scheme(),
+		Cache:                   controllers.Cache(s.watchNamespaces...),
 		Metrics:                 metricsOptions(s),
 		HealthProbeBindAddress:  s.probeAddress,
 		LeaderElection:          s.leaderElect,
@@ -77,8 +71,7 @@ func metricsOptions(s settings) metricsserver.Options {
 }
 
 // addProbes makes the manager alive once it serves, and ready once its caches have synced.
-func addProbes(mgr manager.Manager) error {
-	ready := &readiness{cache: mgr.GetCache()}
+func addProbes(mgr manager.Manager, ready *readiness) error {
 	if err := mgr.Add(ready); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
