@@ -86,7 +86,7 @@ func (s *Set) Apply(ctx context.Context, owner Owner, child Child) (client.Objec
 	if uid := child.object.GetUID(); uid != "" {
 		child.pin(uid)
 	}
-	if err := s.Client.Apply(ctx, child.want, client.ForceOwnership); err != nil {
+	if err := s.force(ctx, child); err != nil {
 		return nil, fmt.Errorf("applying %s: %w", describe(s.Client, child.object), err)
 	}
 	return child.object, decode(child.want, child.object)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/example-inc/memcached-operator/api/workload"
 	"github.com/example-inc/memcached-operator/test/fixtures/play"
@@ -109,4 +110,13 @@ func (s *stage) owned(ctx context.Context, owner client.Object) []client.Object 
 		Eventually(ctx, s.Komega(ctx).Get(child)).Should(Succeed())
 	}
 	return children
+}
+
+// collect does what the garbage collector would do to an object without dependants that is deleted in the foreground.
+func (s *stage) collect(ctx context.Context, object client.Object) error {
+	err := s.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
+	if err != nil || !controllerutil.RemoveFinalizer(object, metav1.FinalizerDeleteDependents) {
+		return client.IgnoreNotFound(err)
+	}
+	return client.IgnoreNotFound(s.Client.Update(ctx, object))
 }

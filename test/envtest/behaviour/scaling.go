@@ -32,7 +32,10 @@ func scaling(s *stage) {
 			budget := suite.Budget(owner)
 			Eventually(ctx, s.Komega(ctx).Get(budget)).Should(Succeed())
 			s.change(ctx, owner, func() { s.replicas(1)(owner) })
-			Eventually(ctx, s.Komega(ctx).Get(budget)).Should(Satisfy(apierrors.IsNotFound))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(s.collect(ctx, budget)).To(Succeed())
+				g.Expect(s.Komega(ctx).Get(budget)()).To(Satisfy(apierrors.IsNotFound))
+			}).Should(Succeed())
 			s.change(ctx, owner, func() { s.replicas(3)(owner) })
 			Eventually(ctx, s.Komega(ctx).Get(budget)).Should(Succeed())
 		}, limit)
