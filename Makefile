@@ -43,22 +43,23 @@ test: test-unit test-envtest ## Run the unit tests and the suites against a real
 .PHONY: test-unit
 test-unit: | out/junit ## Run the unit tests, which need no cluster.
 	@echo "unit tests$(if $(RACE),, (no C compiler: the race detector is off))"
-	@$(GOTESTSUM) --junitfile $(JUNIT)/unit.xml -- $(RACE) $$(go list ./... | grep -v '/memcached-operator/test/')
+	@$(GOTESTSUM) --junitfile $(JUNIT)/unit.xml -- $(RACE) $$(go list ./... | grep -vE '/(test/envtest|test/sim|test/fixtures/play|harness/cluster|harness/cmd/cluster)(/|$$)')
 	@cd tools/deploy && $(GOTESTSUM) --junitfile $(JUNIT)/deploy.xml -- ./...
 
 .PHONY: test-envtest
 test-envtest: | out/junit ## Run the envtest suites on one control plane that all of them share.
 	@echo "envtest suites$(if $(RACE),, (no C compiler: the race detector is off))"
-	@$(CLUSTER) --level envtest -- $(GOTESTSUM) --junitfile $(JUNIT)/envtest.xml -- $(RACE) ./test/envtest/...
+	@$(CLUSTER) --level envtest -- $(GOTESTSUM) --junitfile $(JUNIT)/envtest.xml -- $(RACE) ./test/envtest/... ./test/fixtures/play
 
 .PHONY: test-sim
-test-sim: | out/junit ## Run the suites on a simulated cluster with the real controllers of Kubernetes.
+test-sim: | out/junit ## Run the suites on a simulated cluster with the real controllers of Kubernetes, then the harness's own.
 	@echo "suites on the simulated cluster$(if $(RACE),, (no C compiler: the race detector is off))"
 	@$(CLUSTER) --level kwok -- $(GOTESTSUM) --junitfile $(JUNIT)/sim.xml -- $(RACE) ./test/sim/...
+	@$(GOTESTSUM) --junitfile $(JUNIT)/harness.xml -- $(RACE) ./harness/cluster ./harness/cmd/cluster
 
 .PHONY: bench
 bench: ## Measure writes, convergence, memory and start-up beside the tutorial's reconciler.
-	@go run ./bench
+	@go run ./test/bench
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME.

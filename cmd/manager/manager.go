@@ -19,8 +19,6 @@ import (
 // leaseName is the Lease by which the replicas of this operator elect their leader.
 const leaseName = "memcached-operator.example.com"
 
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
 // newManager wires everything up. It needs the API server, which must know the operator's kinds.
 func newManager(ctx context.Context, s settings, restConfig *rest.Config) (manager.Manager, *readiness, error) {
 	mgr, err := ctrl.NewManager(restConfig, managerOptions(s))
