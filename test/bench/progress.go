@@ -39,7 +39,11 @@ func (p *progress) left() time.Duration {
 	if p.finished > 0 {
 		pace = float64(p.spent) / float64(p.finished)
 	}
-	section := time.Duration(float64(p.estimate)*pace) - p.now().Sub(p.begin)
+	elapsed := p.now().Sub(p.begin)
+	if p.estimate > 0 {
+		pace = max(pace, float64(elapsed)/float64(p.estimate))
+	}
+	section := time.Duration(float64(p.estimate)*pace) - elapsed
 	rest := time.Duration(float64(p.planned-p.finished-p.estimate) * pace)
 	return max(0, section) + max(0, rest)
 }
