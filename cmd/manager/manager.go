@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/example-inc/memcached-operator/controllers"
@@ -60,7 +59,7 @@ func metricsOptions(s settings) metricsserver.Options {
 		CertDir:       s.metricsCertDir,
 	}
 	if s.metricsSecure {
-		options.FilterProvider = filters.WithAuthenticationAndAuthorization
+		options.FilterProvider = authorizeScrapers
 	}
 	if !s.http2 {
 		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
