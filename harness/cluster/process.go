@@ -44,17 +44,32 @@ func (r *runDir) processes(components ...string) ([]int, error) {
 	return pids, nil
 }
 
-// alive tells whether pid is still one of ours. On Linux its command line must name the run directory, which a zombie's
-// and a stranger's with a recycled id do not.
+// alive tells whether pid is still one of ours. On Linux its command line must name the run directory, which a stranger's
+// with a recycled id does not. A command line is empty while its process becomes another program, and for good once the
+// process is a zombie.
 func (r *runDir) alive(pid int) bool {
-	cmdline, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err == nil {
+	proc := filepath.Join("/proc", strconv.Itoa(pid))
+	cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+	switch {
+	case err == nil && len(cmdline) == 0:
+		return !ended(filepath.Join(proc, "stat"))
+	case err == nil:
 		return bytes.Contains(cmdline, []byte(r.path))
 	}
 	if _, statErr := os.Stat("/proc/self/cmdline"); statErr == nil {
 		return false
 	}
 	return syscall.Kill(pid, 0) == nil
+}
+
+// ended reads the state of a process, which follows its name in parentheses: Z is a zombie, X is dead.
+func ended(stat string) bool {
+	data, err := os.ReadFile(stat) //nolint:gosec // Below /proc.
+	if err != nil {
+		return true
+	}
+	state := bytes.TrimLeft(data[bytes.LastIndexByte(data, ')')+1:], " ")
+	return len(state) == 0 || state[0] == 'Z' || state[0] == 'X'
 }
 
 // stop ends the processes of components: asked first, killed after grace or as soon as ctx is done. Only what survives

@@ -7,10 +7,16 @@ while read -r word; do
 	[ "$word" = "done" ] && exit 0
 done
 
-# A process is ours, and not a zombie or a stranger with a recycled number, while its command line names the directory.
+# A process is ours, and not a stranger with a recycled number, while its command line names the directory. The command line is empty
+# while the process becomes another program, and for good once it is a zombie, which its state tells.
 alive() {
 	if [ -r /proc/self/cmdline ]; then
-		grep -qF -- "$dir" "/proc/$1/cmdline" 2>/dev/null
+		grep -qF -- "$dir" "/proc/$1/cmdline" 2>/dev/null && return 0
+		grep -q . "/proc/$1/cmdline" 2>/dev/null && return 1
+		stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+		case ${stat##*) } in
+		Z* | X* | '') return 1 ;;
+		esac
 	else
 		kill -0 "$1" 2>/dev/null
 	fi
