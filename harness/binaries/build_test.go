@@ -225,6 +225,11 @@ func TestUnusableCacheDirectory(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the cache directory "+fix.Cache+" is not usable (set HARNESS_CACHE_DIR to one that is)") {
 		t.Errorf("want one line that names the directory and the variable, got %v", err)
 	}
+
+	fix.Env["TEST_ASSET_ETCD"] = program(t, t.TempDir(), "etcd")
+	if _, err := fix.finder(newOutput()).ensure(t.Context(), Etcd); err != nil {
+		t.Errorf("what the environment names needs no cache: %v", err)
+	}
 }
 
 func TestCacheDirectory(t *testing.T) {

@@ -27,14 +27,13 @@ func (m module) flags() []string {
 // (GOPROXY and its like) and where caches are stays as the caller has it.
 func goEnvironment(environ []string, tmp string) []string {
 	drop := []string{
-		"GOFLAGS", "GOWORK", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM", "GOARM64", "GOEXPERIMENT", "GODEBUG",
-		"GO111MODULE", "GOTMPDIR", "GOFIPS140", "CGO_ENABLED", "PWD",
+		"GOAMD64", "GOARM", "GOARM64", "GOEXPERIMENT", "GODEBUG", "GOFIPS140", "PWD",
 	}
 	env := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(drop, name)
 	})
-	return append(env,
+	return append(env, // The last entry of a name counts.
 		// Not empty: an empty one lets a setting of `go env -w` through.
 		"GOFLAGS=-mod=readonly", "GOWORK=off", "GOTOOLCHAIN=auto", "GO111MODULE=on", "CGO_ENABLED=0",
 		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH, "GOTMPDIR="+tmp)

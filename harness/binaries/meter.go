@@ -107,8 +107,11 @@ func (m *meter) draw() {
 		fmt.Fprintf(m.out, "harness: %s\n", m.text())
 		return
 	}
-	filled := int(m.fraction() * barWidth)
-	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), m.text())
+	line := m.text()
+	if m.total >= 0 {
+		filled := int(m.fraction() * barWidth)
+		line = fmt.Sprintf("[%s%s] %s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), line)
+	}
 	if width, _, err := term.GetSize(int(m.out.(*os.File).Fd())); err == nil && width > 1 && len(line) >= width {
 		line = line[:width-1] // A bar that wraps cannot be drawn over.
 	}
