@@ -32,7 +32,7 @@ func run(ctx context.Context, stay bool) int {
 	err = s.play(ctx, w.setUp())
 	if err == nil && stay {
 		w.invite(s.out)
-		<-ctx.Done()
+		err = w.stay(ctx)
 	}
 	if err == nil && !stay {
 		err = s.play(w.ctx(ctx), w.life())

@@ -76,6 +76,16 @@ func (w *world) ctx(parent context.Context) context.Context {
 	return ctx
 }
 
+// stay returns when the user has had enough, or with an error when the operator has ended before.
+func (w *world) stay(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-w.operator.ended.Done():
+		return context.Cause(w.operator.ended)
+	}
+}
+
 func (w *world) ensurePrograms(ctx context.Context) (string, error) {
 	var err error
 	w.paths, err = binaries.Ensure(ctx, binaries.Options{})
