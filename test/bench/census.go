@@ -24,17 +24,18 @@ type census struct {
 	end  context.CancelFunc
 
 	mu      sync.Mutex
-	good    map[string]bool
+	good    map[client.ObjectKey]bool
 	changed chan struct{}
 }
 
-// count begins a census, with an empty count; what is there already is counted in as the watch delivers it.
+// count begins a census in a namespace, or in all where it is empty. What is there already is counted in.
 func count[T client.Object](ctx context.Context, st *site, namespace string, kind T, good func(T) bool) (*census, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &census{what: fmt.Sprintf("%T", kind), end: cancel, good: map[string]bool{}, changed: make(chan struct{}, 1)}
+	c := &census{what: fmt.Sprintf("%T", kind), end: cancel, good: map[client.ObjectKey]bool{}, changed: make(chan struct{}, 1)}
 	watches, err := cache.New(st.Config(), cache.Options{
-		Scheme: newScheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}},
-		DefaultTransform: cache.TransformStripManagedFields(),
+		Scheme:            newScheme(),
+		DefaultNamespaces: map[string]cache.Config{namespace: {}}, // The empty name stands for all.
+		DefaultTransform:  cache.TransformStripManagedFields(),
 	})
 	if err != nil {
 		cancel()
@@ -44,8 +45,8 @@ func count[T client.Object](ctx context.Context, st *site, namespace string, kin
 	informer, err := watches.GetInformer(ctx, kind)
 	if err == nil {
 		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { c.see(object.(client.Object).GetName(), good(object.(T))) },
-			UpdateFunc: func(_, object any) { c.see(object.(client.Object).GetName(), good(object.(T))) },
+			AddFunc:    func(object any) { c.see(client.ObjectKeyFromObject(object.(client.Object)), good(object.(T))) },
+			UpdateFunc: func(_, object any) { c.see(client.ObjectKeyFromObject(object.(client.Object)), good(object.(T))) },
 		})
 	}
 	if err != nil {
@@ -69,12 +70,12 @@ func countPods(ctx context.Context, st *site, namespace string) (*census, error)
 	})
 }
 
-func (c *census) see(name string, good bool) {
+func (c *census) see(key client.ObjectKey, good bool) {
 	c.mu.Lock()
 	if good {
-		c.good[name] = true
+		c.good[key] = true
 	} else {
-		delete(c.good, name)
+		delete(c.good, key)
 	}
 	c.mu.Unlock()
 	select {

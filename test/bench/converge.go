@@ -98,7 +98,7 @@ func (b *bench) timeSubject(ctx context.Context, st *site, s *subject) (seconds 
 		}
 		defer census.end()
 		begin := time.Now()
-		if err := st.createMemcacheds(ctx, s.name, b.converge); err != nil {
+		if err := st.createMemcacheds(ctx, b.converge, s.name); err != nil {
 			return err
 		}
 		if err := census.await(ctx, b.converge); err != nil {

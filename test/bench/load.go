@@ -44,10 +44,10 @@ func memcached(namespace, name string) *cachev1.Memcached {
 
 func nameOf(i int) string { return fmt.Sprintf("cache-%04d", i) }
 
-// createMemcacheds creates n resources of size 1.
-func (st *site) createMemcacheds(ctx context.Context, namespace string, n int) error {
+// createMemcacheds creates n resources of size 1, spread over namespaces.
+func (st *site) createMemcacheds(ctx context.Context, n int, namespaces ...string) error {
 	return each(ctx, n, func(ctx context.Context, i int) error {
-		return st.client.Create(ctx, memcached(namespace, nameOf(i)))
+		return st.client.Create(ctx, memcached(namespaces[i%len(namespaces)], nameOf(i)))
 	})
 }
 

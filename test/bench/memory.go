@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -59,8 +58,7 @@ func (b *bench) addMemory(used map[*subject]usage, heap map[*subject]float64) {
 
 // populate creates the pods of others, and the resources, which ours gives their children.
 func (b *bench) populate(ctx context.Context, st *site) error {
-	const namespace = "caches"
-	if err := errors.Join(st.createNamespace(ctx, foreigner), st.createNamespace(ctx, namespace)); err != nil {
+	if err := st.createNamespace(ctx, foreigner); err != nil {
 		return err
 	}
 	b.progress.say("%d pods of others", b.foreign)
@@ -78,17 +76,35 @@ func (b *bench) populate(ctx context.Context, st *site) error {
 	}
 
 	b.progress.say("%d resources", b.memory)
+	namespaces, err := st.createTenants(ctx, b.memory)
+	if err != nil {
+		return err
+	}
 	return st.with(ctx, ours, func(*manager) error {
-		census, err := countMemcacheds(ctx, st, namespace, ours.ready)
+		census, err := countMemcacheds(ctx, st, metav1.NamespaceAll, ours.ready)
 		if err != nil {
 			return err
 		}
 		defer census.end()
-		if err := st.createMemcacheds(ctx, namespace, b.memory); err != nil {
+		if err := st.createMemcacheds(ctx, b.memory, namespaces...); err != nil {
 			return err
 		}
 		return census.await(ctx, b.memory)
 	})
+}
+
+// createTenants creates namespaces for n resources. Kubernetes' own controllers take time that grows with the square of
+// what one namespace holds.
+func (st *site) createTenants(ctx context.Context, n int) (namespaces []string, _ error) {
+	const perTenant = 50
+	for i := 0; i*perTenant < n; i++ {
+		name := fmt.Sprintf("tenant-%02d", i)
+		if err := st.createNamespace(ctx, name); err != nil {
+			return nil, err
+		}
+		namespaces = append(namespaces, name)
+	}
+	return namespaces, nil
 }
 
 // rested starts the managers of all, waits until each has looked at every resource, lets them rest, and has read look at each.

@@ -89,7 +89,7 @@ func (r *writesRun) converge(ctx context.Context, s *subject) (writes, error) {
 		return nil, err
 	}
 	defer census.end()
-	if err := r.site.createMemcacheds(ctx, s.name, r.writes); err != nil {
+	if err := r.site.createMemcacheds(ctx, r.writes, s.name); err != nil {
 		return nil, err
 	}
 	if err := census.await(ctx, r.writes); err != nil {
