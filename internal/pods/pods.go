@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -86,11 +87,24 @@ func schedule(spec *corev1ac.PodSpecApplyConfiguration, user *workload.PodTempla
 // Pod Security Standard.
 func Container(container *corev1ac.ContainerApplyConfiguration, resources *corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
 	if resources != nil {
-		container.WithResources(as[corev1ac.ResourceRequirementsApplyConfiguration](resources))
+		container.WithResources(as[corev1ac.ResourceRequirementsApplyConfiguration](rounded(resources)))
 	}
 	return container.WithSecurityContext(corev1ac.SecurityContext().
 		WithAllowPrivilegeEscalation(false).
 		WithCapabilities(corev1ac.Capabilities().WithDrop("ALL")))
+}
+
+// rounded is what the API server makes of resources: it keeps no fraction of a thousandth, and what is not kept as it was
+// applied would be applied for ever.
+func rounded(resources *corev1.ResourceRequirements) *corev1.ResourceRequirements {
+	resources = resources.DeepCopy()
+	for _, list := range []corev1.ResourceList{resources.Limits, resources.Requests} {
+		for name, quantity := range list {
+			quantity.RoundUp(resource.Milli)
+			list[name] = quantity
+		}
+	}
+	return resources
 }
 
 // Rolling is a strategy that takes no pod away before its successor is available.

@@ -34,7 +34,11 @@ func FromEnvironment(getenv func(string) string) []Setting {
 func Env(settings []Setting, user map[string]string) []*corev1ac.EnvVarApplyConfiguration {
 	env := make([]*corev1ac.EnvVarApplyConfiguration, 0, len(user)+2*len(settings))
 	add := func(name, value string) {
-		env = append(env, corev1ac.EnvVar().WithName(name).WithValue(value))
+		variable := corev1ac.EnvVar().WithName(name)
+		if value != "" { // The API server does not keep an empty value: it would be missed, and applied, for ever.
+			variable.WithValue(value)
+		}
+		env = append(env, variable)
 	}
 
 	names := make([]string, 0, len(user))
