@@ -3,10 +3,14 @@ package conditions
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// maxMessage is the most that the schema of a condition allows.
+const maxMessage = 32768
 
 // True is a condition that holds.
 func True(kind, reason, message string) metav1.Condition {
@@ -28,7 +32,18 @@ func Next(old []metav1.Condition, generation int64, now ...metav1.Condition) []m
 	next := slices.Clone(old)
 	for _, condition := range now {
 		condition.ObservedGeneration = generation
+		condition.Message = Clip(condition.Message, maxMessage)
 		meta.SetStatusCondition(&next, condition)
 	}
 	return next
+}
+
+// Clip is text, or where that has more than limit bytes, its beginning. Messages of the API server repeat what they refuse,
+// however long.
+func Clip(text string, limit int) string {
+	const more = "…"
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }

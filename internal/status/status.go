@@ -15,7 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/example-inc/memcached-operator/api/workload"
+	"github.com/example-inc/memcached-operator/internal/conditions"
 )
+
+// maxNote is the most that the API server takes as the note of an event.
+const maxNote = 1024
 
 // Kind tells the Writer how a kind keeps its status.
 type Kind[T client.Object, S any] struct {
@@ -81,7 +85,7 @@ func (w *Writer[T, S]) announce(object T, before, after []metav1.Condition) {
 	bad := func(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 	switch {
 	case bad(is) && (!bad(was) || was.Reason != is.Reason):
-		w.Recorder.Eventf(object, nil, corev1.EventTypeWarning, is.Reason, "Reconcile", "%s", is.Message)
+		w.Recorder.Eventf(object, nil, corev1.EventTypeWarning, is.Reason, "Reconcile", "%s", conditions.Clip(is.Message, maxNote))
 	case bad(was) && !bad(is):
 		w.Recorder.Eventf(object, nil, corev1.EventTypeNormal, "Recovered", "Reconcile", "%s has passed", was.Reason)
 	}
