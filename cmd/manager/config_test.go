@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,9 +100,7 @@ func TestParse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			environment := env{envOwnNamespace: "ops"}
-			for k, v := range tc.env {
-				environment[k] = v
-			}
+			maps.Copy(environment, tc.env)
 			got, err := parse(tc.args, environment.get)
 			if err != nil {
 				t.Fatalf("%s: parse() failed: %v", tc.reason, err)
@@ -145,9 +144,7 @@ func TestWrongValuesEndItWithOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			environment := env{envOwnNamespace: "ops"}
-			for k, v := range tc.env {
-				environment[k] = v
-			}
+			maps.Copy(environment, tc.env)
 			var stdout, stderr bytes.Buffer
 			if code := run(t.Context(), tc.args, environment.get, &stdout, &stderr); code != exitUsage {
 				t.Errorf("run() = %d, want %d", code, exitUsage)

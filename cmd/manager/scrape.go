@@ -74,7 +74,7 @@ func (s *scrapers) judge(r *http.Request) (int, error) {
 	}
 	key := verdictKey{token: sha256.Sum256([]byte(token)), verb: strings.ToLower(r.Method), path: r.URL.Path}
 	if known, ok := s.verdicts.Get(key); ok {
-		return known.(int), nil //nolint:errcheck,forcetypeassert // Nothing else is ever added.
+		return known.(int), nil //nolint:forcetypeassert // Nothing else is ever added.
 	}
 
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)

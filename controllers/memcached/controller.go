@@ -70,8 +70,9 @@ func indexPod(pod client.Object) []string {
 }
 
 func requestOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	var requests []reconcile.Request
-	for _, name := range indexPod(pod) {
+	names := indexPod(pod)
+	requests := make([]reconcile.Request, 0, len(names))
+	for _, name := range names {
 		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}})
 	}
 	return requests

@@ -1,4 +1,4 @@
-// Package memcached turns a MyApp into a Deployment of memcached servers behind a headless Service.
+// Package myapp turns a MyApp into a Deployment of its image behind a Service.
 package myapp
 
 import (
@@ -68,8 +68,9 @@ func indexPod(pod client.Object) []string {
 }
 
 func requestOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	var requests []reconcile.Request
-	for _, name := range indexPod(pod) {
+	names := indexPod(pod)
+	requests := make([]reconcile.Request, 0, len(names))
+	for _, name := range names {
 		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}})
 	}
 	return requests

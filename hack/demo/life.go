@@ -61,7 +61,7 @@ func (w *world) deleteOne(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if last := order[len(order)-1]; last != "Memcached" {
-		return "", fmt.Errorf("Memcached %s went before its children: %s", mc.Name, strings.Join(order, ", "))
+		return "", fmt.Errorf("the children of Memcached %s outlived it: %s", mc.Name, strings.Join(order, ", "))
 	}
 	return strings.Join(inRuns(order), ", "), nil
 }

@@ -48,10 +48,10 @@ func run(ctx context.Context, stay bool) int {
 	case tidyErr != nil || (err != nil && !interrupted()):
 		return 1
 	case interrupted() && !stay:
-		fmt.Fprintln(s.out, "interrupted; nothing is left behind")
+		_, _ = fmt.Fprintln(s.out, "interrupted; nothing is left behind")
 		return 130
 	case !stay:
-		fmt.Fprintf(s.out, "All %d steps verified.\n", s.verified)
+		_, _ = fmt.Fprintf(s.out, "All %d steps verified.\n", s.verified)
 	}
 	return 0
 }

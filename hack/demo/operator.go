@@ -95,7 +95,7 @@ func (w *world) launch(args ...string) error {
 	if err := errors.Join(cmd.Start(), file.Close()); err != nil {
 		return fmt.Errorf("starting the operator: %w", err)
 	}
-	ended, end := context.WithCancelCause(context.Background())
+	ended, end := context.WithCancelCause(context.Background()) //nolint:forbidigo // It ends with the process alone.
 	w.operator = &operator{process: cmd.Process, log: log, ended: ended}
 	go func() {
 		if err := cmd.Wait(); err != nil {

@@ -96,8 +96,11 @@ func (w *world) notServing(ctx context.Context, mc *cachev1.Memcached) (string, 
 
 func (w *world) podsOf(ctx context.Context, mc *cachev1.Memcached) ([]corev1.Pod, error) {
 	selector, err := labels.Parse(mc.Status.Selector)
-	if err != nil || selector.Empty() {
-		return nil, fmt.Errorf("Memcached %s has no selector in its status: %w", mc.Name, err)
+	if err != nil {
+		return nil, fmt.Errorf("reading the selector of Memcached %s: %w", mc.Name, err)
+	}
+	if selector.Empty() {
+		return nil, fmt.Errorf("the status of Memcached %s has no selector", mc.Name)
 	}
 	pods := &corev1.PodList{}
 	err = w.client.List(ctx, pods, client.InNamespace(mc.Namespace), client.MatchingLabelsSelector{Selector: selector})

@@ -52,7 +52,7 @@ func (s *script) play(ctx context.Context, steps []step) error {
 
 // playAll does all steps, whichever fail.
 func (s *script) playAll(ctx context.Context, steps []step) error {
-	var errs []error
+	errs := make([]error, 0, len(steps))
 	for i := range steps {
 		errs = append(errs, s.play(ctx, steps[i:i+1]))
 	}

@@ -202,7 +202,7 @@ func extract(archive, member, to string) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(program, reader)
+		_, err = io.Copy(program, reader) //nolint:gosec // The archive's checksum has been checked.
 		return errors.Join(err, program.Close())
 	}
 }

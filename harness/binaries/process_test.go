@@ -194,7 +194,7 @@ func readPids(t *testing.T, path string) (pids []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, field := range strings.Fields(string(data)) {
+	for field := range strings.FieldsSeq(string(data)) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
 			t.Fatal(err)

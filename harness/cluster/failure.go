@@ -67,8 +67,7 @@ func startError(level Level, err, cleanup error) error {
 // failed turns err into a StartError with the log of the component at fault, while its run directory still exists.
 func (r *runDir) failed(level Level, err error) *StartError {
 	e := &StartError{Level: level, Err: err}
-	var ce *componentError
-	if errors.As(err, &ce) {
+	if ce, ok := errors.AsType[*componentError](err); ok {
 		e.Component = ce.component
 		e.Log = tail(r.logPath(ce.component), tailLines)
 	}

@@ -157,7 +157,7 @@ func (s *site) prepareKwok(ports kwokPorts) error {
 
 // kwokConfig holds what kwokctl has no flags for.
 func (s *site) kwokConfig(p kwokPorts) map[string]any {
-	apiServer := []map[string]string{}
+	apiServer := make([]map[string]string, 0, len(s.APIServerFlags))
 	for flag, value := range s.APIServerFlags {
 		apiServer = append(apiServer, map[string]string{"key": flag, "value": value})
 	}

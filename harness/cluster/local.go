@@ -92,7 +92,7 @@ func (s *site) takeDown(ctx context.Context, grace time.Duration) error {
 	for _, gate := range s.gates {
 		_ = gate.Close()
 	}
-	var errs []error
+	errs := make([]error, 0, len(stopOrder))
 	for _, components := range stopOrder {
 		errs = append(errs, s.run.stop(ctx, grace, components...))
 	}

@@ -31,7 +31,7 @@ type writesRun struct {
 }
 
 func (r *writesRun) stop(ctx context.Context) error {
-	var errs []error
+	errs := make([]error, 0, len(r.managers))
 	for _, m := range r.managers {
 		errs = append(errs, m.stop(context.WithoutCancel(ctx)))
 	}
