@@ -137,7 +137,7 @@ func (s *site) during(ctx context.Context, start func() error) error {
 	defer tick.Stop()
 	for {
 		select {
-		case <-started:
+		case <-started: //nolint:errcheck // It was killed, and so failed.
 			return fmt.Errorf("given up while starting: %w", context.Cause(ctx))
 		case <-tick.C:
 			if pids, err := s.run.processes(); err == nil {

@@ -28,7 +28,7 @@ func moved(at time.Time) func(*appsv1.Deployment) {
 // Settle waits five seconds from the last move, and only while Deployment and pods do not agree.
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	after := func(d time.Duration) time.Time { return start.Add(d) }
+	after := start.Add
 	stamp := func(d time.Duration) *metav1.Time { return new(metav1.NewTime(after(d))) }
 	none := counts(0, 0, 0, 0, 3) // Nothing has been created: there is always something to wait for.
 	apply, update := metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate
