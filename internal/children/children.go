@@ -89,7 +89,14 @@ func (s *Set) Apply(ctx context.Context, owner Owner, child Child) (client.Objec
 	if err := s.force(ctx, child); err != nil {
 		return nil, fmt.Errorf("applying %s: %w", describe(s.Client, child.object), err)
 	}
-	return child.object, decode(child.want, child.object)
+	if err := decode(child.want, child.object); err != nil {
+		return nil, err
+	}
+	// A configuration has no place for the managed fields, which tell when this apply was.
+	child.object.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: string(FieldOwner), Operation: metav1.ManagedFieldsOperationApply, Time: new(metav1.Now()),
+	}})
+	return child.object, nil
 }
 
 // ApplyAll applies each of wanted and prunes each of unwanted, empty objects with kind and name. One child's failure
