@@ -60,13 +60,11 @@ func Judge(err error) Outcome {
 		switch {
 		case errors.As(e, &conflict):
 			out.degrade(workload.ReasonResourceConflict, e)
-			out.RequeueAfter = recheck
+			out.again(recheck)
 		case errors.Is(e, ErrTerminating):
-			out.RequeueAfter = recheck
+			out.again(recheck)
 		case apierrors.IsConflict(e), apierrors.IsAlreadyExists(e):
-			if out.RequeueAfter == 0 {
-				out.RequeueAfter = catchUp
-			}
+			out.again(catchUp)
 		case apierrors.HasStatusCause(e, corev1.NamespaceTerminatingCause):
 			// The owner is about to be deleted with its namespace; there is nothing left to do.
 		case apierrors.IsInvalid(e), apierrors.IsBadRequest(e):
@@ -92,6 +90,13 @@ func Judge(err error) Outcome {
 func (o *Outcome) degrade(reason string, err error) {
 	if o.Refused == nil {
 		o.Refused = &rollout.Trouble{Reason: reason, Message: err.Error()}
+	}
+}
+
+// again keeps the shortest wait.
+func (o *Outcome) again(after time.Duration) {
+	if o.RequeueAfter == 0 || after < o.RequeueAfter {
+		o.RequeueAfter = after
 	}
 }
 
