@@ -5,13 +5,18 @@ package fakeapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoac "k8s.io/client-go/applyconfigurations"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,17 +60,22 @@ type Server struct {
 
 	mu       sync.Mutex
 	requests []Request
-	faults   map[string]error
+	faults   map[string]fault
+}
+
+type fault struct {
+	err  error
+	once bool
 }
 
 // New starts a Server that holds objects, with field indexes of pods.
 func New(t testing.TB, indexes []Index, objects ...client.Object) *Server {
 	t.Helper()
-	scheme := Scheme(t)
-	s := &Server{faults: map[string]error{}}
+	scheme := Scheme()
+	s := &Server{faults: map[string]fault{}}
 	builder := fake.NewClientBuilder().
 		WithScheme(scheme).
-		WithTypeConverters(converters(t)...).
+		WithTypeConverters(converters()...).
 		WithReturnManagedFields().
 		WithStatusSubresource(&cachev1.Memcached{}, &appv1alpha1.MyApp{}).
 		WithInterceptorFuncs(s.interceptors(scheme))
@@ -80,45 +90,39 @@ func New(t testing.TB, indexes []Index, objects ...client.Object) *Server {
 }
 
 // Scheme knows all kinds that the Server serves.
-func Scheme(t testing.TB) *runtime.Scheme {
-	t.Helper()
+func Scheme() *runtime.Scheme {
+	return schemeOf(clientgoscheme.AddToScheme, cachev1.AddToScheme, appv1alpha1.AddToScheme)
+}
+
+func schemeOf(add ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, cachev1.AddToScheme, appv1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+	for _, f := range add {
+		utilruntime.Must(f(scheme))
 	}
 	return scheme
 }
 
-// converters are one per set of kinds: each fails for those that it does not know, and the next is asked.
-func converters(t testing.TB) []managedfields.TypeConverter {
-	t.Helper()
-	builtin, cache, app := runtime.NewScheme(), runtime.NewScheme(), runtime.NewScheme()
-	for scheme, add := range map[*runtime.Scheme]func(*runtime.Scheme) error{
-		builtin: clientgoscheme.AddToScheme, cache: cachev1.AddToScheme, app: appv1alpha1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
+// converters are one per set of kinds: each fails for those that it does not know, and the next is asked. They are dear.
+var converters = sync.OnceValue(func() []managedfields.TypeConverter {
 	return []managedfields.TypeConverter{
-		clientgoac.NewTypeConverter(builtin), cachev1ac.NewTypeConverter(cache), appv1alpha1ac.NewTypeConverter(app),
+		clientgoac.NewTypeConverter(schemeOf(clientgoscheme.AddToScheme)),
+		cachev1ac.NewTypeConverter(schemeOf(cachev1.AddToScheme)),
+		appv1alpha1ac.NewTypeConverter(schemeOf(appv1alpha1.AddToScheme)),
 	}
-}
+})
 
 // Fail makes each following request of verb on kind, such as "apply" on "Service", end with err, without effect.
 func (s *Server) Fail(verb, kind string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults[verb+" "+kind] = err
+	s.faults[verb+" "+kind] = fault{err: err}
 }
 
-// Heal ends all faults.
-func (s *Server) Heal() {
+// FailOnce makes only the next of them fail.
+func (s *Server) FailOnce(verb, kind string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.faults)
+	s.faults[verb+" "+kind] = fault{err: err, once: true}
 }
 
 // Requests are all that have been received since the last call of Forget.
@@ -158,6 +162,27 @@ func (s *Server) Find(t testing.TB, short string) Request {
 	return Request{}
 }
 
+// Errors are those that an API server may answer with, by name.
+func Errors() map[string]error {
+	resource, kind := schema.GroupResource{Resource: "things"}, schema.GroupKind{Kind: "Thing"}
+	ending := apierrors.NewForbidden(resource, "demo", errors.New("the namespace is being terminated"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	return map[string]error{
+		"NotFound":             apierrors.NewNotFound(resource, "demo"),
+		"Conflict":             apierrors.NewConflict(resource, "demo", errors.New("it has been modified")),
+		"AlreadyExists":        apierrors.NewAlreadyExists(resource, "demo"),
+		"Invalid":              apierrors.NewInvalid(kind, "demo", nil),
+		"BadRequest":           apierrors.NewBadRequest("no such field"),
+		"Forbidden":            apierrors.NewForbidden(resource, "demo", errors.New("exceeded quota")),
+		"NamespaceTerminating": ending,
+		"InternalError":        apierrors.NewInternalError(errors.New("etcd is down")),
+		"Timeout":              apierrors.NewTimeoutError("it took too long", 1),
+		"TooManyRequests":      apierrors.NewTooManyRequests("slow down", 1),
+		"ServiceUnavailable":   apierrors.NewServiceUnavailable("back soon"),
+		"Reset":                errors.New("connection reset by peer"),
+	}
+}
+
 // Behind is a client that writes to the Server and reads from the past, as a cache does that lags.
 func (s *Server) Behind(past client.Reader) client.Client { return stale{Client: s.Client, past: past} }
 
@@ -179,7 +204,12 @@ func (s *Server) log(r Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r)
-	return s.faults[r.Verb+" "+r.Kind]
+	key := r.Verb + " " + r.Kind
+	f := s.faults[key]
+	if f.once {
+		delete(s.faults, key)
+	}
+	return f.err
 }
 
 // ofConfiguration describes an apply by what is sent.
