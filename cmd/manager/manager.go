@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/example-inc/memcached-operator/controllers"
@@ -59,7 +60,7 @@ func metricsOptions(s settings) metricsserver.Options {
 		CertDir:       s.metricsCertDir,
 	}
 	if s.metricsSecure {
-		options.FilterProvider = authorizeScrapers
+		options.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
 	if !s.http2 {
 		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
