@@ -70,7 +70,7 @@ func (r *Reconciler) tearDown(ctx context.Context, mc *cachev1.Memcached) (ctrl.
 		Children: []client.Object{
 			named(&corev1.Service{}, mc), named(&appsv1.Deployment{}, mc), named(&policyv1.PodDisruptionBudget{}, mc),
 		},
-		Pods: selector(mc),
+		Pods: identity(mc), // Pods of others that merely match the selector may stay for ever.
 	})
 	if err != nil {
 		outcome := children.Judge(err)

@@ -70,7 +70,7 @@ func (r *Reconciler) tearDown(ctx context.Context, app *appv1alpha1.MyApp) (ctrl
 		Children: []client.Object{
 			named(&corev1.Service{}, app), named(&appsv1.Deployment{}, app), named(&policyv1.PodDisruptionBudget{}, app),
 		},
-		Pods: selector(app),
+		Pods: identity(app), // Pods of others that merely match the selector may stay for ever.
 	})
 	if err != nil {
 		outcome := children.Judge(err)
