@@ -2,8 +2,10 @@ package fakeapi
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -25,7 +27,10 @@ func (s *Server) interceptors(scheme *runtime.Scheme) interceptor.Funcs {
 			if err := s.log(Request{Verb: "get", Kind: kind(object), Name: key.Name}); err != nil {
 				return err
 			}
-			return c.Get(ctx, key, object, options...)
+			if err := c.Get(ctx, key, object, options...); err != nil {
+				return err
+			}
+			return disclaimStatus(object)
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if err := s.log(Request{Verb: "list", Kind: kind(list)}); err != nil {
@@ -80,4 +85,27 @@ func (s *Server) applyStatus(ctx context.Context, c client.Client, subresource s
 		return err
 	}
 	return c.SubResource(subresource).Apply(ctx, configuration, options...)
+}
+
+// disclaimStatus drops the claim to the status that the fake client notes for an apply of the main resource, which an API
+// server does not.
+func disclaimStatus(object client.Object) error {
+	entries := object.GetManagedFields()
+	for i := range entries {
+		if entries[i].FieldsV1 == nil {
+			continue
+		}
+		fields := map[string]json.RawMessage{}
+		if err := json.Unmarshal(entries[i].FieldsV1.Raw, &fields); err != nil {
+			return err
+		}
+		delete(fields, "f:status")
+		raw, err := json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+		entries[i].FieldsV1 = &metav1.FieldsV1{Raw: raw}
+	}
+	object.SetManagedFields(entries)
+	return nil
 }
