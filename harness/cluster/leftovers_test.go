@@ -115,7 +115,12 @@ func startChild(t *testing.T, mode string, level Level) *child {
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+		// The watchdog needs the run directory to know what to end, so it comes before the removal of what is around it.
+		c.awaitNoProcess(t)
+	})
 	return c
 }
 
@@ -150,6 +155,15 @@ func (c *child) awaitProcess(t *testing.T, name string) {
 	})
 	if err != nil {
 		t.Fatalf("waiting for %s: %v", name, err)
+	}
+}
+
+func (c *child) awaitNoProcess(t *testing.T) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(context.WithoutCancel(t.Context()), pollEvery, goneWithin, true,
+		func(context.Context) (bool, error) { return len(c.processes(t)) == 0, nil })
+	if err != nil {
+		t.Errorf("still running after %s: %v", goneWithin, c.processes(t))
 	}
 }
 

@@ -157,7 +157,11 @@ func awaitLine(t *testing.T, cmd *exec.Cmd, prefix string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		expectNothingLeft(t, cmd)
+	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), prefix) {
@@ -190,7 +194,7 @@ func expectNothingLeft(t *testing.T, cmd *exec.Cmd) {
 		}
 	}
 	var left []string
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(context.WithoutCancel(t.Context()), 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 		var err error
 		left, err = fs.Glob(os.DirFS(tmp), "*")
 		return len(left) == 0, err
