@@ -29,6 +29,7 @@ const (
 )
 
 func main() {
+	limitGarbage(os.Getenv)
 	os.Exit(run(ctrl.SetupSignalHandler(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
