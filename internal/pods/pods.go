@@ -75,8 +75,8 @@ func schedule(spec *corev1ac.PodSpecApplyConfiguration, user *workload.PodTempla
 	if user.PriorityClassName != "" {
 		spec.WithPriorityClassName(user.PriorityClassName)
 	}
-	for _, secret := range user.ImagePullSecrets {
-		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
+	for i := range user.ImagePullSecrets {
+		spec.WithImagePullSecrets(as[corev1ac.LocalObjectReferenceApplyConfiguration](user.ImagePullSecrets[i]))
 	}
 	if user.ServiceAccountName != "" {
 		spec.WithServiceAccountName(user.ServiceAccountName)
