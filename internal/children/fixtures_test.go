@@ -74,7 +74,9 @@ func controlled(kind, name string, uid types.UID) func(*corev1.Service) {
 
 func left(service *corev1.Service) { service.OwnerReferences = nil }
 
-func foreign(service *corev1.Service) { service.OwnerReferences, service.Labels = nil, nil }
+func foreign(service *corev1.Service) {
+	service.OwnerReferences, service.Labels, service.ManagedFields = nil, nil, nil
+}
 
 // drifted is what another client has changed, taking the field over.
 func drifted(service *corev1.Service) {

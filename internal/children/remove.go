@@ -6,9 +6,22 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Fate is what becomes of an object that its owner has no more use for.
+type Fate int
+
+const (
+	// Going means that the object is being deleted, and is still there.
+	Going Fate = iota
+	// Gone means that there is no such object.
+	Gone
+	// Kept means that the object lives on: it belongs to somebody else, or to nobody.
+	Kept
 )
 
 // Prune deletes object, an empty object of its kind with its name, where the cache holds it as owner's.
@@ -17,41 +30,45 @@ func (s *Set) Prune(ctx context.Context, owner, object client.Object) error {
 	return err
 }
 
-// Remove deletes object and what depends on it where the API server holds it as owner's, and tells whether it is gone.
-// What belongs to somebody else counts as gone.
-func (s *Set) Remove(ctx context.Context, owner, object client.Object) (gone bool, err error) {
-	return s.remove(ctx, s.Live, owner, object)
+// Remove deletes object and what depends on it where the API server holds it as owner's. What has lost its owner meanwhile, to the garbage
+// collector that orphans it, say, is given up as Release does.
+func (s *Set) Remove(ctx context.Context, owner, object client.Object) (Fate, error) {
+	fate, err := s.remove(ctx, s.Live, owner, object)
+	if err == nil && fate == Kept && metav1.GetControllerOf(object) == nil {
+		err = s.giveUp(ctx, owner, object)
+	}
+	return fate, err
 }
 
-func (s *Set) remove(ctx context.Context, reader client.Reader, owner, object client.Object) (gone bool, err error) {
+func (s *Set) remove(ctx context.Context, reader client.Reader, owner, object client.Object) (Fate, error) {
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		if apierrors.IsNotFound(err) {
-			return true, nil
+			return Gone, nil
 		}
-		return false, fmt.Errorf("reading %s: %w", describe(s.Client, object), err)
+		return Going, fmt.Errorf("reading %s: %w", describe(s.Client, object), err)
 	}
 	if !controlledBy(object, owner) {
-		return true, nil
+		return Kept, nil
 	}
 	if object.GetDeletionTimestamp() != nil {
-		return false, nil
+		return Going, nil
 	}
 
 	// The UID keeps a stale read from deleting a namesake; the foreground keeps the object until its pods are gone.
 	uid := object.GetUID()
-	err = s.Client.Delete(ctx, object,
+	err := s.Client.Delete(ctx, object,
 		client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	switch {
 	case apierrors.IsNotFound(err):
-		return true, nil
+		return Gone, nil
 	case err != nil:
-		return false, fmt.Errorf("deleting %s: %w", describe(s.Client, object), err)
+		return Going, fmt.Errorf("deleting %s: %w", describe(s.Client, object), err)
 	}
-	return false, nil
+	return Going, nil
 }
 
-// Release gives object up where the API server holds it as owner's: without owner reference and without fields that
-// the operator owns, so that nobody deletes or changes it, and whoever comes next may take it over.
+// Release gives object up where the API server holds it as owner's or nobody's: without owner reference and without fields
+// that the operator owns, so that nobody deletes or changes it, and whoever comes next may take it over.
 func (s *Set) Release(ctx context.Context, owner, object client.Object) error {
 	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -59,15 +76,22 @@ func (s *Set) Release(ctx context.Context, owner, object client.Object) error {
 		}
 		return fmt.Errorf("reading %s: %w", describe(s.Client, object), err)
 	}
-	if !controlledBy(object, owner) {
+	if controller := metav1.GetControllerOf(object); controller != nil && controller.UID != owner.GetUID() {
 		return nil
 	}
+	return s.giveUp(ctx, owner, object)
+}
 
+// giveUp sends nothing where object holds nothing of the operator's.
+func (s *Set) giveUp(ctx context.Context, owner, object client.Object) error {
 	before := object.DeepCopyObject().(client.Object)
 	object.SetOwnerReferences(slices.DeleteFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
 		return ref.UID == owner.GetUID()
 	}))
 	object.SetManagedFields(withoutOurs(object.GetManagedFields()))
+	if equality.Semantic.DeepEqual(before, object) {
+		return nil
+	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := s.Client.Patch(ctx, object, patch); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("releasing %s: %w", describe(s.Client, object), err)
@@ -82,7 +106,7 @@ func withoutOurs(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntr
 	rest := slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == string(FieldOwner)
 	})
-	if len(rest) == 0 {
+	if len(rest) == 0 && len(entries) > 0 {
 		return []metav1.ManagedFieldsEntry{{}}
 	}
 	return rest

@@ -22,16 +22,34 @@ func notOurs(t *testing.T) map[string]*corev1.Service {
 		"Foreign":      settled(t, foreign),
 		"OfOtherOwner": settled(t, controlled("MyApp", "other", "2")),
 		"OfNamesake":   settled(t, controlled("MyApp", "demo", "2")),
-		"Left":         settled(t, left),
+	}
+}
+
+// What has lost its owner, to the garbage collector for one, lives on, and without fields of the operator's.
+func TestRemoveGivesUpWhatHasNoOwner(t *testing.T) {
+	t.Parallel()
+	server := fakeapi.New(t, nil, settled(t, left))
+	for range 2 {
+		if fate, err := set(server).Remove(t.Context(), theOwner().Object, empty()); fate != Kept || err != nil {
+			t.Fatalf("Remove() = %d, %v, want it to be kept", fate, err)
+		}
+	}
+	for _, entry := range get(t, server).ManagedFields {
+		if entry.Manager == string(FieldOwner) {
+			t.Errorf("the operator still owns %s", entry.FieldsV1)
+		}
+	}
+	if writes := server.Writes(); len(writes) != 1 {
+		t.Errorf("writes %v, want one patch", writes)
 	}
 }
 
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	server := fakeapi.New(t, nil, settled(t))
-	gone, err := set(server).Remove(t.Context(), theOwner().Object, empty())
-	if gone || err != nil {
-		t.Fatalf("Remove() = %t, %v, want it to be on its way", gone, err)
+	fate, err := set(server).Remove(t.Context(), theOwner().Object, empty())
+	if fate != Going || err != nil {
+		t.Fatalf("Remove() = %d, %v, want it to be on its way", fate, err)
 	}
 	options := server.Find(t, deleting).Delete
 	if uid := options.Preconditions.UID; uid == nil || *uid != "service" {
@@ -41,17 +59,17 @@ func TestRemove(t *testing.T) {
 		t.Errorf("the delete's propagation is %v, want the foreground: gone means that its pods are gone", policy)
 	}
 
-	if gone, err := set(server).Remove(t.Context(), theOwner().Object, empty()); !gone || err != nil {
-		t.Errorf("Remove() of what is gone = %t, %v", gone, err)
+	if fate, err := set(server).Remove(t.Context(), theOwner().Object, empty()); fate != Gone || err != nil {
+		t.Errorf("Remove() of what is gone = %d, %v", fate, err)
 	}
 }
 
 func TestRemoveWaitsForWhatIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	server := fakeapi.New(t, nil, settled(t, deleted))
-	gone, err := set(server).Remove(t.Context(), theOwner().Object, empty())
-	if gone || err != nil || len(server.Writes()) != 0 {
-		t.Errorf("Remove() = %t, %v, writes %v, want it to wait", gone, err, server.Writes())
+	fate, err := set(server).Remove(t.Context(), theOwner().Object, empty())
+	if fate != Going || err != nil || len(server.Writes()) != 0 {
+		t.Errorf("Remove() = %d, %v, writes %v, want it to wait", fate, err, server.Writes())
 	}
 }
 
@@ -62,8 +80,8 @@ func TestRemoveAndReleaseLeaveOthersAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := fakeapi.New(t, nil, object)
-			if gone, err := set(server).Remove(t.Context(), theOwner().Object, empty()); !gone || err != nil {
-				t.Errorf("Remove() = %t, %v, want it to count as gone", gone, err)
+			if fate, err := set(server).Remove(t.Context(), theOwner().Object, empty()); fate != Kept || err != nil {
+				t.Errorf("Remove() = %d, %v, want it to be kept", fate, err)
 			}
 			if err := set(server).Prune(t.Context(), theOwner().Object, empty()); err != nil {
 				t.Errorf("Prune() = %v", err)
@@ -86,8 +104,8 @@ func TestWhoIsAsked(t *testing.T) {
 	if err := s.Prune(t.Context(), theOwner().Object, empty()); err != nil || len(live.Requests()) != 0 {
 		t.Errorf("Prune() = %v, requests %v, want none: the cache holds nothing", err, live.Requests())
 	}
-	if gone, err := s.Remove(t.Context(), theOwner().Object, empty()); gone || err != nil {
-		t.Errorf("Remove() = %t, %v, although the API server still holds it", gone, err)
+	if fate, err := s.Remove(t.Context(), theOwner().Object, empty()); fate != Going || err != nil {
+		t.Errorf("Remove() = %d, %v, although the API server still holds it", fate, err)
 	}
 }
 
@@ -196,8 +214,8 @@ func TestRemoveOfWhatGoesMeanwhile(t *testing.T) {
 	t.Parallel()
 	server := fakeapi.New(t, nil, settled(t))
 	server.Fail("delete", "Service", fakeapi.Errors()["NotFound"])
-	if gone, err := set(server).Remove(t.Context(), theOwner().Object, empty()); !gone || err != nil {
-		t.Errorf("Remove() = %t, %v, want it to be gone", gone, err)
+	if fate, err := set(server).Remove(t.Context(), theOwner().Object, empty()); fate != Gone || err != nil {
+		t.Errorf("Remove() = %d, %v, want it to be gone", fate, err)
 	}
 }
 

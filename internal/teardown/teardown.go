@@ -49,14 +49,21 @@ func Run(ctx context.Context, set *children.Set, owner client.Object, plan Plan)
 		return "", release(ctx, set.Client, owner, plan.Finalizer)
 	}
 
+	kept := false
 	for _, child := range plan.Children {
-		gone, err := set.Remove(ctx, owner, child)
-		if err != nil {
+		fate, err := set.Remove(ctx, owner, child)
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if !gone {
+		case fate == children.Going:
 			return "the deletion of " + name(set.Client, child), nil
+		case fate == children.Kept:
+			kept = true
 		}
+	}
+	if kept {
+		// The pods may belong to what lives on. Those of a Deployment that did not are gone with it.
+		return "", release(ctx, set.Client, owner, plan.Finalizer)
 	}
 	pods := &corev1.PodList{}
 	if err := set.Live.List(ctx, pods, client.InNamespace(owner.GetNamespace()), plan.Pods, client.Limit(1)); err != nil {

@@ -54,19 +54,31 @@ func (t *Traffic) wrap(next http.RoundTripper) http.RoundTripper {
 		if request.URL.Query().Has("watch") {
 			return next.RoundTrip(request)
 		}
-		record := parse(request)
+		// Recorded before it has an effect: whoever sees the effect finds the request.
+		place := t.begin(parse(request))
 		response, err := next.RoundTrip(request)
 		if err == nil {
-			record.Code = response.StatusCode
-			if response.StatusCode >= http.StatusBadRequest {
-				record.Refusal = peek(response)
-			}
+			t.answer(place, response)
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.requests = append(t.requests, record)
 		return response, err
 	})
+}
+
+func (t *Traffic) begin(record Request) (place int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.requests = append(t.requests, record)
+	return len(t.requests) - 1
+}
+
+func (t *Traffic) answer(place int, response *http.Response) {
+	refusal := ""
+	if response.StatusCode >= http.StatusBadRequest {
+		refusal = peek(response)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.requests[place].Code, t.requests[place].Refusal = response.StatusCode, refusal
 }
 
 // Requests are all so far.
@@ -81,7 +93,7 @@ func (t *Traffic) WritesTo(resource string) []Request { return WritesTo(resource
 // WritesTo are those of requests that may have changed something of a resource, such as deployments or memcacheds/status.
 func WritesTo(resource string, requests []Request) []Request {
 	resource, subresource, _ := strings.Cut(resource, "/")
-	return keep(requests, func(r Request) bool { return r.Write() && r.Resource == resource && r.Subresource == subresource })
+	return Keep(requests, func(r Request) bool { return r.Write() && r.Resource == resource && r.Subresource == subresource })
 }
 
 // Mark is a point in the record, for Since.
@@ -104,10 +116,11 @@ func (t *Traffic) Forbidden() []Request {
 func (t *Traffic) since(mark int, wanted func(Request) bool) []Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return keep(t.requests[mark:], wanted)
+	return Keep(t.requests[mark:], wanted)
 }
 
-func keep(requests []Request, wanted func(Request) bool) []Request {
+// Keep are those of requests that are wanted.
+func Keep(requests []Request, wanted func(Request) bool) []Request {
 	return slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { return !wanted(r) })
 }
 
