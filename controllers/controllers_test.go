@@ -103,4 +103,3 @@ func TestCache(t *testing.T) {
 		})
 	}
 }
-
