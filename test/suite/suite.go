@@ -5,6 +5,10 @@ package suite
 
 import (
 	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"io/fs"
 
 	"github.com/example-inc/memcached-operator/config/crd"
 	"github.com/example-inc/memcached-operator/controllers"
@@ -29,6 +31,8 @@ const (
 	pollEvery    = 50 * time.Millisecond
 	// bootTime is enough for the slowest level on a busy machine.
 	bootTime = 5 * time.Minute
+	// junitDir is the environment variable that names the directory for a report of each spec, for CI.
+	junitDir = "JUNIT_DIR"
 )
 
 // Suite is a running cluster with the operator's definitions and rights installed. It is filled before the first spec.
@@ -67,7 +71,11 @@ func Run(t *testing.T, name string) {
 	gomega.SetDefaultConsistentlyDuration(consistently)
 	gomega.SetDefaultConsistentlyPollingInterval(pollEvery)
 	format.MaxLength = 16000
-	ginkgo.RunSpecs(t, name)
+	_, reporter := ginkgo.GinkgoConfiguration()
+	if dir := os.Getenv(junitDir); dir != "" {
+		reporter.JUnitReport = filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".xml")
+	}
+	ginkgo.RunSpecs(t, name, reporter)
 }
 
 func (s *Suite) start(ctx context.Context, level cluster.Level) (err error) {
