@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"math/rand/v2"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +39,8 @@ type Kind struct {
 	// Status is the part of the status that both have.
 	Status func(client.Object) Status
 
+	// vary gives the kind's own fields values that seed chooses.
+	vary   func(client.Object, *rand.Rand)
 	sample func() client.Object
 }
 
@@ -87,6 +91,7 @@ var Memcached = &Kind{
 		s := o.(*cachev1.Memcached).Status
 		return Status{s.ObservedGeneration, s.Replicas, s.ReadyReplicas, s.Selector, s.Conditions}
 	},
+	vary:   func(o client.Object, r *rand.Rand) { varyMemcached(o.(*cachev1.Memcached), r) },
 	sample: func() client.Object { return fixtures.Memcached() },
 }
 
@@ -109,5 +114,6 @@ var MyApp = &Kind{
 		s := o.(*appv1alpha1.MyApp).Status
 		return Status{s.ObservedGeneration, s.Replicas, s.ReadyReplicas, s.Selector, s.Conditions}
 	},
+	vary:   func(o client.Object, r *rand.Rand) { varyMyApp(o.(*appv1alpha1.MyApp), r) },
 	sample: func() client.Object { return fixtures.MyApp() },
 }
