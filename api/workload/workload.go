@@ -61,7 +61,9 @@ type PodTemplate struct {
 	// topologySpreadConstraints spread the pods over zones, nodes and the like.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=topologyKey
+	// +listMapKey=whenUnsatisfiable
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
 	// priorityClassName is the pods' priority class.

@@ -65,6 +65,8 @@ var _ = Describe("Either kind", func() {
 			Entry("a pull secret with an empty part", `podTemplate: {imagePullSecrets: [{name: a..b}]}`, "spec.podTemplate.imagePullSecrets", secretDotRule),
 			Entry("a pull secret with a dash before a dot", `podTemplate: {imagePullSecrets: [{name: a-.b}]}`, "spec.podTemplate.imagePullSecrets", secretDotRule),
 			Entry("a pull secret named twice", `podTemplate: {imagePullSecrets: [{name: a}, {name: a}]}`, "spec.podTemplate.imagePullSecrets[1]", `Duplicate value: {"name":"a"}`),
+			Entry("a spread asked for twice", `podTemplate: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}`,
+				"spec.podTemplate.topologySpreadConstraints[1]", `Duplicate value: {"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}`),
 			Entry("a spread without a skew", `podTemplate: {topologySpreadConstraints: [{topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}`,
 				"spec.podTemplate.topologySpreadConstraints[0].maxSkew", "Required value"),
 			Entry("a quantity that is none", `resources: {limits: {memory: much}}`, "spec.resources.limits.memory",

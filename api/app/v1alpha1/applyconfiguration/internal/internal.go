@@ -154,7 +154,10 @@ var schemaYAML = typed.YAMLObject(`types:
         list:
           elementType:
             namedType: io.k8s.api.core.v1.TopologySpreadConstraint
-          elementRelationship: atomic
+          elementRelationship: associative
+          keys:
+          - topologyKey
+          - whenUnsatisfiable
 - name: io.k8s.api.core.v1.Affinity
   map:
     fields:
