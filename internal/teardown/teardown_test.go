@@ -90,6 +90,7 @@ func TestRun(t *testing.T) {
 		"FirstGoes":     {reason: "the second waits for the first", owner: ending(finalizer), there: []client.Object{gone(service()), goes(deployment())}, waiting: "the deletion of Service demo"},
 		"Second":        {reason: "the first has gone", owner: ending(finalizer), there: []client.Object{goes(deployment())}, waiting: "the deletion of Deployment demo", writes: []string{"delete Deployment demo"}},
 		"ForeignStays":  {reason: "what belongs to somebody else is left alone, and not waited for", owner: ending(finalizer), there: []client.Object{foreign, gone(deployment())}, waiting: "the deletion of Deployment demo"},
+		"ForeignAlone":  {reason: "the pods may be those of what lives on", owner: ending(finalizer), there: []client.Object{foreign, pod("a", "ns", ourPods)}, writes: []string{releasing}},
 		"Pods":          {reason: "a namesake must not meet them", owner: ending(finalizer), there: []client.Object{pod("a", "ns", ourPods)}, waiting: "the end of pod a"},
 		"OthersPods":    {reason: "others' pods and other namespaces' do not matter", owner: ending(finalizer), there: []client.Object{pod("a", "ns", nil), pod("b", "else", ourPods)}, writes: []string{releasing}},
 		"DeletePolicy":  {reason: "the default by its name", policy: workload.DeletionPolicyDelete, owner: ending(finalizer), writes: []string{releasing}},
