@@ -3,7 +3,6 @@ package memcached
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -198,11 +197,8 @@ func TestDesired(t *testing.T) {
 
 func TestContainer(t *testing.T) {
 	t.Parallel()
-	mc := sample(1, func(mc *cachev1.Memcached) {
-		mc.Spec.PodTemplate = &workload.PodTemplate{Labels: map[string]string{"app": "mine"}}
-	})
-	deploy := built(t, mc)
-	c := deploy.Spec.Template.Spec.Containers[0]
+	mc := sample(1)
+	c := built(t, mc).Spec.Template.Spec.Containers[0]
 	if c.Name != "memcached" || c.Image != defaultImage || len(c.Ports) != 1 || c.Ports[0].Name != "memcached" || c.Ports[0].ContainerPort != 11211 {
 		t.Errorf("the container is %+v", c)
 	}
@@ -214,13 +210,19 @@ func TestContainer(t *testing.T) {
 	if target != c.Ports[0].Name || c.ReadinessProbe.TCPSocket.Port.StrVal != target || c.LivenessProbe.TCPSocket.Port.StrVal != target {
 		t.Errorf("Service and probes do not name the container's port: %q", target)
 	}
-	want := identity(mc)
-	for key, value := range want {
-		if deploy.Spec.Template.Labels[key] != value {
-			t.Errorf("the pods' labels are %v, want at least %v", deploy.Spec.Template.Labels, want)
-		}
+}
+
+// The operator's labels are on each pod, whatever the user says, or it would lose sight of them.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	own := map[string]string{"app": "memcached", "memcached_cr": "demo", children.LabelManagedBy: children.ManagedBy}
+	mc := sample(1, func(mc *cachev1.Memcached) {
+		mc.Spec.PodTemplate = &workload.PodTemplate{Labels: map[string]string{"app": "mine"}}
+	})
+	if diff := cmp.Diff(own, identity(mc)); diff != "" {
+		t.Errorf("identity() (-want +got):\n%s", diff)
 	}
-	if !maps.Equal(want, map[string]string{"app": "memcached", "memcached_cr": "demo", children.LabelManagedBy: children.ManagedBy}) {
-		t.Errorf("identity() = %v", want)
+	if diff := cmp.Diff(own, built(t, mc).Spec.Template.Labels); diff != "" {
+		t.Errorf("labels of the pods (-want +got):\n%s", diff)
 	}
 }

@@ -265,7 +265,7 @@ func TestReconcileDeletion(t *testing.T) {
 	if err := w.Create(t.Context(), stranger); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Server.Delete(t.Context(), w.memcached(t)); err != nil {
+	if err := w.Delete(t.Context(), w.memcached(t)); err != nil {
 		t.Fatal(err)
 	}
 	w.Forget()
@@ -286,7 +286,7 @@ func TestReconcileDeletion(t *testing.T) {
 			t.Errorf("it says %s: %s, want %s", got.Reason, got.Message, step.waits)
 		}
 	}
-	if err := w.Server.Delete(t.Context(), podOf("demo-abc-a")); err != nil {
+	if err := w.Delete(t.Context(), podOf("demo-abc-a")); err != nil {
 		t.Fatal(err)
 	}
 	w.Forget()

@@ -2,7 +2,6 @@ package myapp
 
 import (
 	"encoding/json"
-	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,10 +150,8 @@ func TestContainer(t *testing.T) {
 	t.Parallel()
 	app := sample(1, func(app *appv1alpha1.MyApp) {
 		app.Spec.Port = new(int32(3000))
-		app.Spec.PodTemplate = &workload.PodTemplate{Labels: map[string]string{labelName: "mine"}}
 	})
-	deploy := built(t, app)
-	c := deploy.Spec.Template.Spec.Containers[0]
+	c := built(t, app).Spec.Template.Spec.Containers[0]
 	if c.Name != "myapp" || c.Image != "nginx:latest" || len(c.Ports) != 1 || c.Ports[0].Name != "http" || c.Ports[0].ContainerPort != 3000 {
 		t.Errorf("the container is %+v", c)
 	}
@@ -165,13 +162,19 @@ func TestContainer(t *testing.T) {
 	if offered.Port != 3000 || offered.TargetPort.StrVal != c.Ports[0].Name || c.ReadinessProbe.TCPSocket.Port.StrVal != c.Ports[0].Name {
 		t.Errorf("Service and probe do not name the container's port: %+v", offered)
 	}
-	want := identity(app)
-	for key, value := range want {
-		if deploy.Spec.Template.Labels[key] != value {
-			t.Errorf("the pods' labels are %v, want at least %v", deploy.Spec.Template.Labels, want)
-		}
+}
+
+// The operator's labels are on each pod, whatever the user says, or it would lose sight of them.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	own := map[string]string{labelName: "myapp", labelInstance: "demo", children.LabelManagedBy: children.ManagedBy}
+	app := sample(1, func(app *appv1alpha1.MyApp) {
+		app.Spec.PodTemplate = &workload.PodTemplate{Labels: map[string]string{labelName: "mine"}}
+	})
+	if diff := cmp.Diff(own, identity(app)); diff != "" {
+		t.Errorf("identity() (-want +got):\n%s", diff)
 	}
-	if !maps.Equal(want, map[string]string{labelName: "myapp", labelInstance: "demo", children.LabelManagedBy: children.ManagedBy}) {
-		t.Errorf("identity() = %v", want)
+	if diff := cmp.Diff(own, built(t, app).Spec.Template.Labels); diff != "" {
+		t.Errorf("labels of the pods (-want +got):\n%s", diff)
 	}
 }

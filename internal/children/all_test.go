@@ -15,7 +15,7 @@ import (
 )
 
 func configMap() Child {
-	want := corev1ac.ConfigMap("demo", "ns").WithLabels(ours()).WithOwnerReferences(&wanted(80).OwnerReferences[0])
+	want := corev1ac.ConfigMap("demo", "ns").WithLabels(ours()).WithOwnerReferences(&wanted().OwnerReferences[0])
 	return New(&corev1.ConfigMap{}, want, corev1ac.ExtractConfigMap)
 }
 
@@ -67,7 +67,7 @@ func TestApplySeizesWhatMakesItInvalid(t *testing.T) {
 	edited := settled(t, drifted, func(s *corev1.Service) {
 		s.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:sessionAffinity":{}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:sessionAffinity":{}}}`),
 		}}
 		s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
 	})
@@ -129,9 +129,9 @@ func TestSeizeOfUnreadableFields(t *testing.T) {
 	t.Parallel()
 	object := settled(t, func(s *corev1.Service) {
 		s.ManagedFields = []metav1.ManagedFieldsEntry{{
-			Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: &metav1.FieldsV1{Raw: []byte(`[`)},
+			Manager: "kubectl-edit", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(`[`),
 		}, {
-			Manager: string(FieldOwner), Operation: metav1.ManagedFieldsOperationApply, FieldsV1: &metav1.FieldsV1{Raw: []byte(`[`)},
+			Manager: string(FieldOwner), Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`[`),
 		}}
 	})
 	server := fakeapi.New(t, nil)

@@ -43,9 +43,9 @@ func TestApply(t *testing.T) {
 		"Drifted":      {reason: "what another has changed is changed back", there: []client.Object{settled(t, drifted)}, writes: []string{applying}},
 		"LeftBehind":   {reason: "an orphan of an earlier namesake is taken over", there: []client.Object{settled(t, left)}, writes: []string{applying}},
 		"Foreign":      {reason: "mcp-lifecycle-operator#85: not made by us", there: []client.Object{settled(t, foreign)}, want: conflict("")},
-		"OfOtherOwner": {reason: "mcp-lifecycle-operator#85: another resource's", there: []client.Object{settled(t, controlled("MyApp", "other", "2"))}, want: conflict("MyApp other")},
-		"OfOtherKind":  {reason: "the name is the same, the kind is not", there: []client.Object{settled(t, controlled("Memcached", "demo", "2"))}, want: conflict("Memcached demo")},
-		"OfNamesake":   {reason: "knative/serving#7556: it goes with its deleted owner", there: []client.Object{settled(t, controlled("MyApp", "demo", "2"))}, want: ErrTerminating},
+		"OfOtherOwner": {reason: "mcp-lifecycle-operator#85: another resource's", there: []client.Object{settled(t, controlled("MyApp", "other"))}, want: conflict("MyApp other")},
+		"OfOtherKind":  {reason: "the name is the same, the kind is not", there: []client.Object{settled(t, controlled("Memcached", "demo"))}, want: conflict("Memcached demo")},
+		"OfNamesake":   {reason: "knative/serving#7556: it goes with its deleted owner", there: []client.Object{settled(t, controlled("MyApp", "demo"))}, want: ErrTerminating},
 		"Terminating":  {reason: "it has to go first", there: []client.Object{settled(t, deleted)}, want: ErrTerminating},
 		"LeftAndGoing": {reason: "an orphan on its way out is not taken over", there: []client.Object{settled(t, left, deleted)}, want: ErrTerminating},
 	} {
@@ -125,7 +125,7 @@ func TestApplyWithAStaleCache(t *testing.T) {
 	}{
 		"NotYetCached":    {reason: "it has been applied, the cache does not know", live: []client.Object{settled(t)}},
 		"OldInTheCache":   {reason: "it has been changed back, the cache does not know", cached: []client.Object{settled(t, drifted)}, live: []client.Object{settled(t)}},
-		"NamesakeCached":  {reason: "the old one has gone, the cache does not know", cached: []client.Object{settled(t, controlled("MyApp", "demo", "2"))}, live: []client.Object{settled(t)}},
+		"NamesakeCached":  {reason: "the old one has gone, the cache does not know", cached: []client.Object{settled(t, controlled("MyApp", "demo"))}, live: []client.Object{settled(t)}},
 		"ForeignCached":   {reason: "the name has been freed, the cache does not know", cached: []client.Object{settled(t, foreign)}, writes: []string{applying}},
 		"DeletedForReal":  {reason: "it has been deleted, the cache holds an old one", cached: []client.Object{settled(t, drifted)}, writes: []string{applying}},
 		"ForeignForReal":  {reason: "somebody else has taken the name: not adopted", cached: []client.Object{settled(t, left)}, live: []client.Object{settled(t, foreign)}, conflict: true},
@@ -196,7 +196,7 @@ func TestApplyWithoutExtract(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("no such version")
 	server := fakeapi.New(t, nil, settled(t))
-	broken := New(&corev1.Service{}, wanted(80), func(*corev1.Service, string) (*corev1ac.ServiceApplyConfiguration, error) { return nil, failure })
+	broken := New(&corev1.Service{}, wanted(), func(*corev1.Service, string) (*corev1ac.ServiceApplyConfiguration, error) { return nil, failure })
 	_, err := set(server).Apply(t.Context(), theOwner(), broken)
 	if !errors.Is(err, failure) || len(server.Writes()) != 0 {
 		t.Errorf("Apply() = %v, writes %v", err, server.Writes())
@@ -233,7 +233,7 @@ func TestFind(t *testing.T) {
 		"Ours":     {there: []client.Object{settled(t)}, want: true},
 		"Foreign":  {there: []client.Object{settled(t, foreign)}},
 		"Left":     {there: []client.Object{settled(t, left)}},
-		"Namesake": {there: []client.Object{settled(t, controlled("MyApp", "demo", "2"))}},
+		"Namesake": {there: []client.Object{settled(t, controlled("MyApp", "demo"))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

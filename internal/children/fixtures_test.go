@@ -25,22 +25,22 @@ func theOwner() Owner {
 	}
 }
 
-// wanted is a Service on the given port.
-func wanted(port int32) *corev1ac.ServiceApplyConfiguration {
+// wanted is a Service.
+func wanted() *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service("demo", "ns").
 		WithLabels(ours()).
 		WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion("app.example.com/v1alpha1").WithKind("MyApp").
 			WithName("demo").WithUID(ownerUID).WithController(true)).
-		WithSpec(corev1ac.ServiceSpec().WithPorts(corev1ac.ServicePort().WithName("http").WithPort(port)))
+		WithSpec(corev1ac.ServiceSpec().WithPorts(corev1ac.ServicePort().WithName("http").WithPort(80)))
 }
 
-func child() Child { return New(&corev1.Service{}, wanted(80), corev1ac.ExtractService) }
+func child() Child { return New(&corev1.Service{}, wanted(), corev1ac.ExtractService) }
 
 // settled is the Service as it is once it has been applied, changed by change.
 func settled(t *testing.T, change ...func(*corev1.Service)) *corev1.Service {
 	t.Helper()
 	server := fakeapi.New(t, nil)
-	if err := server.Apply(t.Context(), wanted(80), client.ForceOwnership); err != nil {
+	if err := server.Apply(t.Context(), wanted(), client.ForceOwnership); err != nil {
 		t.Fatal(err)
 	}
 	service := get(t, server)
@@ -66,9 +66,10 @@ func empty() *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo"}}
 }
 
-func controlled(kind, name string, uid types.UID) func(*corev1.Service) {
+// controlled gives a Service another controller.
+func controlled(kind, name string) func(*corev1.Service) {
 	return func(service *corev1.Service) {
-		service.OwnerReferences = []metav1.OwnerReference{{APIVersion: "app.example.com/v1alpha1", Kind: kind, Name: name, UID: uid, Controller: new(true)}}
+		service.OwnerReferences = []metav1.OwnerReference{{APIVersion: "app.example.com/v1alpha1", Kind: kind, Name: name, UID: "2", Controller: new(true)}}
 	}
 }
 

@@ -20,8 +20,8 @@ func notOurs(t *testing.T) map[string]*corev1.Service {
 	t.Helper()
 	return map[string]*corev1.Service{
 		"Foreign":      settled(t, foreign),
-		"OfOtherOwner": settled(t, controlled("MyApp", "other", "2")),
-		"OfNamesake":   settled(t, controlled("MyApp", "demo", "2")),
+		"OfOtherOwner": settled(t, controlled("MyApp", "other")),
+		"OfNamesake":   settled(t, controlled("MyApp", "demo")),
 	}
 }
 
@@ -114,7 +114,7 @@ func TestRelease(t *testing.T) {
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "3"}
 	kubectl := metav1.ManagedFieldsEntry{
 		Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{"f:app":{}}}}`)},
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:app":{}}}}`),
 	}
 	for name, change := range map[string]func(*corev1.Service){
 		"Alone": func(*corev1.Service) {},

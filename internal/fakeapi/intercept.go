@@ -96,7 +96,7 @@ func disclaimStatus(object client.Object) error {
 			continue
 		}
 		fields := map[string]json.RawMessage{}
-		if err := json.Unmarshal(entries[i].FieldsV1.Raw, &fields); err != nil {
+		if err := json.Unmarshal(entries[i].FieldsV1.GetRawBytes(), &fields); err != nil {
 			return err
 		}
 		delete(fields, "f:status")
@@ -104,7 +104,7 @@ func disclaimStatus(object client.Object) error {
 		if err != nil {
 			return err
 		}
-		entries[i].FieldsV1 = &metav1.FieldsV1{Raw: raw}
+		entries[i].FieldsV1 = metav1.NewFieldsV1(string(raw))
 	}
 	object.SetManagedFields(entries)
 	return nil

@@ -53,14 +53,15 @@ func write(t *testing.T, cached, live *fakeapi.Server, object *appv1alpha1.MyApp
 	return told, err
 }
 
-// replicas says that there are n.
-func replicas(n int32) func(Status) Status {
-	return func(s Status) Status { s.Replicas, s.ObservedGeneration = n, 3; return s }
+// two says that there are two replicas.
+func two(s Status) Status {
+	s.Replicas, s.ObservedGeneration = 2, 3
+	return s
 }
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	said := replicas(2)(Status{})
+	said := two(Status{})
 	later := Status{ObservedGeneration: 4, Replicas: 1}
 	namesake := app(Status{})
 	namesake.UID = "2"
@@ -83,7 +84,7 @@ func TestWrite(t *testing.T) {
 			if tc.live != nil {
 				server = fakeapi.New(t, nil, tc.live)
 			}
-			if _, err := write(t, fakeapi.New(t, nil, tc.cached), server, tc.cached, replicas(2)); err != nil {
+			if _, err := write(t, fakeapi.New(t, nil, tc.cached), server, tc.cached, two); err != nil {
 				t.Fatalf("%s: Write() = %v", tc.reason, err)
 			}
 			if diff := cmp.Diff(tc.writes, server.Writes()); diff != "" {
@@ -101,7 +102,7 @@ func TestWriteBuildsOnTheLiveStatus(t *testing.T) {
 	t.Parallel()
 	live := fakeapi.New(t, nil, app(Status{Selector: "live"}))
 	cached := app(Status{Selector: "cached"})
-	if _, err := write(t, fakeapi.New(t, nil, cached), live, cached, replicas(2)); err != nil {
+	if _, err := write(t, fakeapi.New(t, nil, cached), live, cached, two); err != nil {
 		t.Fatal(err)
 	}
 	got := &appv1alpha1.MyApp{}
@@ -149,7 +150,7 @@ func TestWriteOfWhatCannotBeConfigured(t *testing.T) {
 	broken := kind
 	broken.Apply = func(*appv1alpha1.MyApp, Status) (runtime.ApplyConfiguration, error) { return nil, context.Canceled }
 	w := Writer[*appv1alpha1.MyApp, Status]{Kind: broken, Client: server, Live: server, Recorder: events.NewFakeRecorder(1)}
-	if err := w.Write(t.Context(), app(Status{}), replicas(2)); !errors.Is(err, context.Canceled) || len(server.Writes()) != 0 {
+	if err := w.Write(t.Context(), app(Status{}), two); !errors.Is(err, context.Canceled) || len(server.Writes()) != 0 {
 		t.Errorf("Write() = %v, writes %v", err, server.Writes())
 	}
 }
@@ -182,9 +183,9 @@ func TestEvents(t *testing.T) {
 		"OtherTrouble": {reason: "a reason of its own", was: before(image), say: degraded(crash, "pod a"), want: []string{"Warning CrashLoopBackOff pod a"}},
 		"SameTrouble":  {reason: "another pod, the same trouble", was: before(crash), say: degraded(crash, "pod b")},
 		"Recovered":    {reason: "it has passed", was: before(crash), say: degraded(fine, ""), want: []string{"Normal Recovered CrashLoopBackOff has passed"}},
-		"StillWell":    {reason: "something else has changed", was: before(fine), say: replicas(2)},
-		"StillBad":     {reason: "something else has changed", was: before(crash), say: replicas(2)},
-		"NoCondition":  {reason: "nothing is said of it", say: replicas(2)},
+		"StillWell":    {reason: "something else has changed", was: before(fine), say: two},
+		"StillBad":     {reason: "something else has changed", was: before(crash), say: two},
+		"NoCondition":  {reason: "nothing is said of it", say: two},
 		"Percent":      {reason: "a message is no format", say: degraded(crash, "100%s"), want: []string{"Warning CrashLoopBackOff 100%s"}},
 		"Long": {
 			reason: "the API server refuses notes of more than 1024 bytes", say: degraded(crash, strings.Repeat("x", 2000)),
