@@ -88,7 +88,7 @@ func (b *bench) pair(ctx context.Context, st *site, s *subject, p pattern, bareF
 }
 
 func (b *bench) timeSubject(ctx context.Context, st *site, s *subject) (seconds float64, err error) {
-	err = st.with(ctx, s, func(*manager) error {
+	err = st.with(ctx, s, func(m *manager) error {
 		if _, err := st.learn(ctx, s, s.name); err != nil { // The manager has synced and worked once.
 			return err
 		}
@@ -100,14 +100,10 @@ func (b *bench) timeSubject(ctx context.Context, st *site, s *subject) (seconds 
 			return err
 		}
 		defer census.end()
-		begin := time.Now()
-		if err := st.createMemcacheds(ctx, b.converge, s.name); err != nil {
+		seconds, err = b.time(ctx, st, m, census, func() error { return st.createMemcacheds(ctx, b.converge, s.name) })
+		if err != nil {
 			return err
 		}
-		if err := census.await(ctx, b.converge); err != nil {
-			return err
-		}
-		seconds = time.Since(begin).Seconds()
 		return st.clear(ctx, s.name)
 	}, s.name)
 	return seconds, err
@@ -119,13 +115,31 @@ func (b *bench) timeBare(ctx context.Context, st *site, s *subject, p pattern) (
 		return 0, err
 	}
 	defer census.end()
+	seconds, err := b.time(ctx, st, nil, census, func() error { return st.createChildren(ctx, p, b.converge) })
+	if err != nil {
+		return 0, err
+	}
+	return seconds, st.clear(ctx, s.name, s.children...)
+}
+
+// time measures create and the wait until census has found everything, and tells what CPU time that took; m is nil for a bare client.
+func (b *bench) time(ctx context.Context, st *site, m *manager, census *census, create func() error) (float64, error) {
+	before, err := st.cpuWith(m)
+	if err != nil {
+		return 0, err
+	}
 	begin := time.Now()
-	if err := st.createChildren(ctx, p, b.converge); err != nil {
+	if err := create(); err != nil {
 		return 0, err
 	}
 	if err := census.await(ctx, b.converge); err != nil {
 		return 0, err
 	}
 	seconds := time.Since(begin).Seconds()
-	return seconds, st.clear(ctx, s.name, s.children...)
+	after, err := st.cpuWith(m)
+	if err != nil {
+		return 0, err
+	}
+	b.progress.say("%.1f s, %s", seconds, after.since(before))
+	return seconds, nil
 }
