@@ -47,12 +47,16 @@ type Suite struct {
 	operator *rest.Config // With the rights of the shipped role and no more.
 }
 
-// On declares, at the top level of a test package, that its specs run on a cluster of the level.
-func On(level cluster.Level) *Suite {
+// On declares, at the top level of a test package, that its specs run on a cluster of the level. What a package needs
+// besides is prepared once the cluster is up.
+func On(level cluster.Level, prepare ...func(context.Context)) *Suite {
 	s := &Suite{Scheme: controllers.Scheme()}
 	ginkgo.BeforeSuite(func(ctx ginkgo.SpecContext) {
 		ctrl.SetLogger(ginkgo.GinkgoLogr)
 		gomega.Expect(s.start(ctx, level)).To(gomega.Succeed())
+		for _, more := range prepare {
+			more(ctx)
+		}
 	}, ginkgo.NodeTimeout(bootTime))
 	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
 		if s.Cluster != nil {
