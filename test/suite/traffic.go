@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,12 +34,7 @@ func (r Request) Write() bool { return r.Verb != http.MethodGet }
 
 // String is the request for people.
 func (r Request) String() string {
-	target := r.Resource
-	for _, part := range []string{r.Name, r.Subresource} {
-		if part != "" {
-			target += "/" + part
-		}
-	}
+	target := path.Join(r.Resource, r.Name, r.Subresource)
 	return fmt.Sprintf("%s %s?%s → %d %s", r.Verb, target, r.Query, r.Code, r.Refusal)
 }
 
