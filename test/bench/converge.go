@@ -12,7 +12,7 @@ func estimateConverge(s sizes) time.Duration {
 }
 
 // measureConverge compares the time from the creation of the first resource until all are ready with the time in which a bare
-// client creates the same children and sees the same pods ready. Both create as much at once, both learn by a watch that all is
+// client creates the resources and the same children and sees the same pods ready. Both create as much at once, both learn by a watch that all is
 // done, each begins in an empty namespace. The two take turns, so that both have the same share of a busy
 // machine's moods.
 func (b *bench) measureConverge(ctx context.Context) error {
@@ -115,7 +115,7 @@ func (b *bench) timeBare(ctx context.Context, st *site, s *subject, p pattern) (
 		return 0, err
 	}
 	defer census.end()
-	seconds, err := b.time(ctx, st, nil, census, func() error { return st.createChildren(ctx, p, b.converge) })
+	seconds, err := b.time(ctx, st, nil, census, func() error { return st.createChildren(ctx, p, s.name, b.converge) })
 	if err != nil {
 		return 0, err
 	}

@@ -108,20 +108,27 @@ func encode(object client.Object) (string, error) {
 	return string(data), err
 }
 
-// named is the child under another owner's name.
-func (c child) named(name string) (client.Object, error) {
+// of is the child of another owner.
+func (c child) of(owner *cachev1.Memcached) (client.Object, error) {
 	object := c.kind.DeepCopyObject().(client.Object)
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(c.encoded, sample, name)), object); err != nil {
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(c.encoded, sample, owner.Name)), object); err != nil {
 		return nil, fmt.Errorf("decoding a child: %w", err)
 	}
+	kind := cachev1.SchemeGroupVersion.WithKind("Memcached")
+	object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)})
 	return object, nil
 }
 
-// createChildren creates what s would make of n resources, as a bare client would.
-func (st *site) createChildren(ctx context.Context, p pattern, n int) error {
+// createChildren creates what a subject makes of n resources, as a bare client would. The children are the same to the owner
+// reference, without which they cost Kubernetes less, so that their owners are created too.
+func (st *site) createChildren(ctx context.Context, p pattern, namespace string, n int) error {
 	return each(ctx, n, func(ctx context.Context, i int) error {
+		owner := memcached(namespace, nameOf(i))
+		if err := st.client.Create(ctx, owner); err != nil {
+			return err
+		}
 		for _, c := range p {
-			object, err := c.named(nameOf(i))
+			object, err := c.of(owner)
 			if err != nil {
 				return err
 			}
