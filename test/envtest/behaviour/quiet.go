@@ -23,6 +23,18 @@ func (s *stage) poke(ctx context.Context, object client.Object) {
 	Expect(s.Client.Patch(ctx, object, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
 }
 
+// calm waits until the operator has written something, and nothing since.
+func (s *stage) calm(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(ctx, func() time.Duration {
+		writes := s.operator.Traffic.Writes()
+		if len(writes) == 0 {
+			return 0
+		}
+		return time.Since(writes[len(writes)-1].At)
+	}).Should(BeNumerically(">", time.Second))
+}
+
 // quiet expects that what stir does makes the operator reconcile, and that this makes it write nothing, now or soon.
 func (s *stage) quiet(ctx context.Context, stir func()) {
 	GinkgoHelper()
@@ -119,6 +131,7 @@ func quiescence(s *stage) {
 					corev1.EnvVar{Name: "https_proxy", Value: "http://proxy.example.com:3128"},
 				)))))
 			s.settle(ctx, owner)
+			s.calm(ctx) // The status was right before, too: only then are the nodes the new pods.
 			s.quiet(ctx, func() { s.poke(ctx, suite.Service(owner)) })
 			Expect(s.versions(ctx, owner)["Deployment"]).To(Equal(generation + 1))
 		}, limit)
