@@ -46,7 +46,7 @@ type Traffic struct {
 
 // wrap records what goes through next.
 func (t *Traffic) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
+	return RoundTripper(func(request *http.Request) (*http.Response, error) {
 		if request.URL.Query().Has("watch") {
 			return next.RoundTrip(request)
 		}
@@ -152,7 +152,8 @@ func parse(request *http.Request) Request {
 // lacksRight matches the answer of RBAC, in JSON and in protobuf.
 var lacksRight = regexp.MustCompile(`User \\?"` + user + `\\?" cannot`)
 
-type roundTripper func(*http.Request) (*http.Response, error)
+// RoundTripper is a function as an http.RoundTripper.
+type RoundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip calls f.
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+func (f RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

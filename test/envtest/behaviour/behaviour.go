@@ -24,7 +24,7 @@ const limit = SpecTimeout(90 * time.Second)
 // Specs declares all of them for kind.
 func Specs(s *suite.Suite, kind *suite.Kind) {
 	for _, declare := range []func(*stage){
-		creation, scaling, drift, status, ownership, deletion, quiescence,
+		creation, scaling, drift, status, ownership, deletion, quiescence, refusal,
 	} {
 		declare(&stage{suite: s, kind: kind})
 	}
