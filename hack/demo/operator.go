@@ -54,9 +54,6 @@ func (w *world) startOperator(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("making a user of the ServiceAccount: %w", err)
 	}
-	if len(config.CAData) > 0 {
-		config.CAFile = "" // A kubeconfig must not have both.
-	}
 	kubeconfig := filepath.Join(w.dir, "operator.kubeconfig")
 	if err := cluster.WriteKubeconfig(config, kubeconfig); err != nil {
 		return "", err
