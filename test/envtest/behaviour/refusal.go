@@ -77,12 +77,14 @@ func refusal(s *stage) {
 // contend lets somebody else change owner just before every other change of it by the operator arrives.
 func (s *stage) contend(ctx context.Context, owner client.Object) func(http.RoundTripper) http.RoundTripper {
 	var changes atomic.Int64
+	path := "/" + s.kind.Resource + "/" + owner.GetName()
+	named := s.kind.Named(owner) // Not owner itself, which is the spec's.
 	return func(next http.RoundTripper) http.RoundTripper {
 		return suite.RoundTripper(func(request *http.Request) (*http.Response, error) {
-			ours := request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/"+s.kind.Resource+"/"+owner.GetName())
+			ours := request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, path)
 			if ours && changes.Add(1)%2 == 1 {
 				defer GinkgoRecover()
-				s.poke(context.WithoutCancel(ctx), owner)
+				s.poke(context.WithoutCancel(ctx), named.DeepCopyObject().(client.Object))
 			}
 			return next.RoundTrip(request)
 		})
