@@ -49,7 +49,7 @@ test-unit: | out/junit ## Run the unit tests, which need no cluster.
 .PHONY: test-envtest
 test-envtest: | out/junit ## Run the envtest suites on one control plane that all of them share.
 	@echo "envtest suites$(if $(RACE),, (no C compiler: the race detector is off))"
-	@JUNIT_DIR=$(JUNIT) $(CLUSTER) --level envtest -- $(GOTESTSUM) --junitfile $(JUNIT)/envtest.xml -- $(RACE) ./test/envtest/... ./test/fixtures/play ./test/fixtures/play
+	@JUNIT_DIR=$(JUNIT) $(CLUSTER) --level envtest -- $(GOTESTSUM) --junitfile $(JUNIT)/envtest.xml -- $(RACE) ./test/envtest/... ./test/fixtures/play
 
 .PHONY: test-sim
 test-sim: | out/junit ## Run the suites on a simulated cluster with the real controllers of Kubernetes, then the harness's own.

@@ -14,7 +14,7 @@ var kinds = map[string]func(spec string) *unstructured.Unstructured{
 }
 
 const (
-	imageRule     = "must be an image reference [registry[:port]/]name[:tag][@digest], with a lower case name, a tag of at most 128 characters and a sha256, sha384 or sha512 digest, such as registry.example.com:5000/team/app:v1.2"
+	imageRule = "must be an image reference [registry[:port]/]name[:tag][@digest], with a lower case name, a tag of at most 128 characters and a sha256, sha384 or sha512 digest, such as registry.example.com:5000/team/app:v1.2"
 	// scylla-operator#2722, redpanda#1011
 	nameRule      = "metadata.name: must be a DNS-1035 label, because a Service takes the name: at most 63 lower case letters, digits and -, beginning with a letter and ending with a letter or digit"
 	keyRule       = ": each key must be a label key: an optional DNS prefix and a slash, then at most 63 characters of A-Z a-z 0-9 - _ . that begin and end alphanumeric"
