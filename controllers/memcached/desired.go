@@ -69,7 +69,7 @@ func (r *Reconciler) desired(mc *cachev1.Memcached) (wanted []children.Child, un
 	if size(mc) >= budgetFrom {
 		return append(wanted, children.New(&policyv1.PodDisruptionBudget{}, budget(mc), policyv1ac.ExtractPodDisruptionBudget)), nil
 	}
-	return wanted, []client.Object{named(&policyv1.PodDisruptionBudget{}, mc)}
+	return wanted, []client.Object{children.Named(&policyv1.PodDisruptionBudget{}, mc)}
 }
 
 func size(mc *cachev1.Memcached) int32 { return ptr.Deref(mc.Spec.Size, 1) }

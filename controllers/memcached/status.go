@@ -1,7 +1,6 @@
 package memcached
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -9,14 +8,14 @@ import (
 
 	cachev1 "github.com/example-inc/memcached-operator/api/cache/v1"
 	cachev1ac "github.com/example-inc/memcached-operator/api/cache/v1/applyconfiguration/cache/v1"
-	"github.com/example-inc/memcached-operator/internal/children"
 	"github.com/example-inc/memcached-operator/internal/conditions"
+	"github.com/example-inc/memcached-operator/internal/lifecycle"
 	"github.com/example-inc/memcached-operator/internal/rollout"
 	"github.com/example-inc/memcached-operator/internal/status"
 )
 
-// kind is how a Memcached keeps its status.
-var kind = status.Kind[*cachev1.Memcached, cachev1.MemcachedStatus]{
+// statusKind is how a Memcached keeps its status.
+var statusKind = status.Kind[*cachev1.Memcached, cachev1.MemcachedStatus]{
 	New:                func() *cachev1.Memcached { return &cachev1.Memcached{} },
 	Of:                 func(mc *cachev1.Memcached) *cachev1.MemcachedStatus { return &mc.Status },
 	Conditions:         func(s *cachev1.MemcachedStatus) []metav1.Condition { return s.Conditions },
@@ -28,19 +27,12 @@ var kind = status.Kind[*cachev1.Memcached, cachev1.MemcachedStatus]{
 	},
 }
 
-// observation is what a reconcile has seen besides the pods.
-type observation struct {
-	deploy  *appsv1.Deployment // As applied; nil to look for it in the cache.
-	outcome children.Outcome   // Of the attempt to apply the children.
-	waiting string             // What the deletion waits for; empty while mc lives.
-}
-
 // next is the status after old, of what has been seen of mc.
-func next(old cachev1.MemcachedStatus, mc *cachev1.Memcached, view rollout.View, seen observation) cachev1.MemcachedStatus {
+func next(old cachev1.MemcachedStatus, mc *cachev1.Memcached, view rollout.View, seen lifecycle.Observation) cachev1.MemcachedStatus {
 	now := view.Conditions(cachev1.ConditionAvailable, rollout.Course{
-		Refused:   seen.outcome.Refused,
+		Refused:   seen.Outcome.Refused,
 		Suspended: ptr.Deref(mc.Spec.Suspend, false),
-		Waiting:   seen.waiting,
+		Waiting:   seen.Waiting,
 	})
 	return cachev1.MemcachedStatus{
 		ObservedGeneration: mc.Generation,

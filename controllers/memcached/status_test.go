@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1 "github.com/example-inc/memcached-operator/api/cache/v1"
+	"github.com/example-inc/memcached-operator/internal/lifecycle"
 	"github.com/example-inc/memcached-operator/internal/rollout"
 )
 
@@ -19,7 +20,7 @@ func TestNext(t *testing.T) {
 	deploy := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "demo"}, Status: appsv1.DeploymentStatus{Replicas: 2, ReadyReplicas: 1}}
 	mc := sample(2, func(mc *cachev1.Memcached) { mc.Generation = 7 })
 	old := cachev1.MemcachedStatus{ObservedGeneration: 6, Selector: "old", Nodes: []string{"gone"}}
-	got := next(old, mc, rollout.Look(deploy, []corev1.Pod{*podOf("demo-abc-b"), *podOf("demo-abc-a")}), observation{waiting: "the end"})
+	got := next(old, mc, rollout.Look(deploy, []corev1.Pod{*podOf("demo-abc-b"), *podOf("demo-abc-a")}), lifecycle.Observation{Waiting: "the end"})
 
 	want := cachev1.MemcachedStatus{
 		ObservedGeneration: 7, Replicas: 2, ReadyReplicas: 1, Selector: "app=memcached,memcached_cr=demo", Nodes: []string{"demo-abc-a", "demo-abc-b"},

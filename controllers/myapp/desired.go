@@ -57,7 +57,7 @@ func (r *Reconciler) desired(app *appv1alpha1.MyApp) (wanted []children.Child, u
 	if replicas(app) >= budgetFrom {
 		return append(wanted, children.New(&policyv1.PodDisruptionBudget{}, budget(app), policyv1ac.ExtractPodDisruptionBudget)), nil
 	}
-	return wanted, []client.Object{named(&policyv1.PodDisruptionBudget{}, app)}
+	return wanted, []client.Object{children.Named(&policyv1.PodDisruptionBudget{}, app)}
 }
 
 func replicas(app *appv1alpha1.MyApp) int32 { return ptr.Deref(app.Spec.Replicas, defaultReplicas) }

@@ -2,8 +2,6 @@ package myapp
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,10 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/example-inc/memcached-operator/api/app/v1alpha1"
+	"github.com/example-inc/memcached-operator/api/workload"
 	"github.com/example-inc/memcached-operator/internal/children"
-	"github.com/example-inc/memcached-operator/internal/rollout"
-	"github.com/example-inc/memcached-operator/internal/status"
-	"github.com/example-inc/memcached-operator/internal/teardown"
+	"github.com/example-inc/memcached-operator/internal/lifecycle"
 )
 
 // +kubebuilder:rbac:groups=app.example.com,resources=myapps,verbs=get;list;watch;patch
@@ -28,95 +25,27 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile applies what app wants, looks at what became of it, and says so in the status. The deletion comes first and
-// needs nothing of the rest.
+// Reconcile applies what app wants, looks at what became of it, and says so in the status.
 func (r *Reconciler) Reconcile(ctx context.Context, app *appv1alpha1.MyApp) (ctrl.Result, error) {
-	if !app.DeletionTimestamp.IsZero() {
-		return r.tearDown(ctx, app)
-	}
-	if ptr.Deref(app.Spec.Suspend, false) {
-		return r.report(ctx, app, observation{})
-	}
-
-	deploy, err := r.apply(ctx, app)
-	outcome := children.Judge(err)
-	if err != nil && outcome.Refused == nil {
-		return ctrl.Result{RequeueAfter: outcome.RequeueAfter}, outcome.Err // Nothing sure, nothing said.
-	}
-	return r.report(ctx, app, observation{deploy: deploy, outcome: outcome})
+	life := lifecycle.Reconciler[*appv1alpha1.MyApp, appv1alpha1.MyAppStatus]{Kind: kind, Client: r.Client, Live: r.Live, Recorder: r.Recorder}
+	return life.Reconcile(ctx, app, r.desired)
 }
 
-// apply makes app's children what they should be and returns the Deployment, nil where it could not be applied.
-func (r *Reconciler) apply(ctx context.Context, app *appv1alpha1.MyApp) (*appsv1.Deployment, error) {
-	if err := teardown.Hold(ctx, r.Client, app, appv1alpha1.Finalizer); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	wanted, unwanted := r.desired(app)
-	applied, err := r.children().ApplyAll(ctx, children.Owner{Object: app, Labels: identity(app)}, wanted, unwanted...)
-	for _, object := range applied {
-		if deploy, ok := object.(*appsv1.Deployment); ok {
-			return deploy, err
+// kind is what sets MyApp apart from other kinds that run a Deployment.
+var kind = lifecycle.Kind[*appv1alpha1.MyApp, appv1alpha1.MyAppStatus]{
+	Status:    statusKind,
+	Finalizer: appv1alpha1.Finalizer,
+	PodIndex:  podIndex,
+	Identity:  identity,
+	Suspended: func(app *appv1alpha1.MyApp) bool { return ptr.Deref(app.Spec.Suspend, false) },
+	Policy:    func(app *appv1alpha1.MyApp) workload.DeletionPolicy { return app.Spec.DeletionPolicy },
+	// Nobody is sent to the pods any more before they go.
+	Children: func(app *appv1alpha1.MyApp) []client.Object {
+		return []client.Object{
+			children.Named(&corev1.Service{}, app),
+			children.Named(&appsv1.Deployment{}, app),
+			children.Named(&policyv1.PodDisruptionBudget{}, app),
 		}
-	}
-	return nil, err
-}
-
-// tearDown lets app go, step by step, and says in the status what it waits for.
-func (r *Reconciler) tearDown(ctx context.Context, app *appv1alpha1.MyApp) (ctrl.Result, error) {
-	waiting, err := teardown.Run(ctx, r.children(), app, teardown.Plan{
-		Finalizer: appv1alpha1.Finalizer,
-		Policy:    app.Spec.DeletionPolicy,
-		// Nobody is sent to the pods any more before they go.
-		Children: []client.Object{
-			named(&corev1.Service{}, app), named(&appsv1.Deployment{}, app), named(&policyv1.PodDisruptionBudget{}, app),
-		},
-		Pods: identity(app), // Pods of others that merely match the selector may stay for ever.
-	})
-	if err != nil {
-		outcome := children.Judge(err)
-		return ctrl.Result{RequeueAfter: outcome.RequeueAfter}, outcome.Err
-	}
-	if waiting == "" {
-		return ctrl.Result{}, nil
-	}
-	return r.report(ctx, app, observation{waiting: waiting})
-}
-
-// report completes what has been seen, and says it once it stands still.
-func (r *Reconciler) report(ctx context.Context, app *appv1alpha1.MyApp, seen observation) (ctrl.Result, error) {
-	if seen.deploy == nil {
-		deploy := named(&appsv1.Deployment{}, app)
-		found, err := r.children().Find(ctx, app, deploy)
-		if err != nil {
-			return ctrl.Result{}, errors.Join(seen.outcome.Err, err)
-		}
-		if found {
-			seen.deploy = deploy
-		}
-	}
-	pods, err := rollout.Pods(ctx, r.Client, app.Namespace, podIndex, app.Name)
-	if err != nil {
-		return ctrl.Result{}, errors.Join(seen.outcome.Err, err)
-	}
-	view := rollout.Look(seen.deploy, pods)
-	if wait := view.Settle(string(children.FieldOwner), time.Now()); wait > 0 && seen.outcome.Refused == nil && seen.waiting == "" {
-		return ctrl.Result{RequeueAfter: wait}, nil
-	}
-
-	writer := status.Writer[*appv1alpha1.MyApp, appv1alpha1.MyAppStatus]{Kind: kind, Client: r.Client, Live: r.Live, Recorder: r.Recorder}
-	err = writer.Write(ctx, app, func(old appv1alpha1.MyAppStatus) appv1alpha1.MyAppStatus { return next(old, app, view, seen) })
-	if err != nil {
-		outcome := children.Judge(err) // Retried, whatever became of the children: they are judged anew then.
-		return ctrl.Result{RequeueAfter: outcome.RequeueAfter}, outcome.Err
-	}
-	return ctrl.Result{RequeueAfter: seen.outcome.RequeueAfter}, seen.outcome.Err
-}
-
-func (r *Reconciler) children() *children.Set { return &children.Set{Client: r.Client, Live: r.Live} }
-
-// named gives an empty object the name that all of app's children have.
-func named[T client.Object](object T, app *appv1alpha1.MyApp) T {
-	object.SetName(app.Name)
-	object.SetNamespace(app.Namespace)
-	return object
+	},
+	Next: next,
 }

@@ -1,7 +1,6 @@
 package myapp
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -11,14 +10,14 @@ import (
 	appv1alpha1 "github.com/example-inc/memcached-operator/api/app/v1alpha1"
 	appv1alpha1ac "github.com/example-inc/memcached-operator/api/app/v1alpha1/applyconfiguration/app/v1alpha1"
 	"github.com/example-inc/memcached-operator/api/workload"
-	"github.com/example-inc/memcached-operator/internal/children"
 	"github.com/example-inc/memcached-operator/internal/conditions"
+	"github.com/example-inc/memcached-operator/internal/lifecycle"
 	"github.com/example-inc/memcached-operator/internal/rollout"
 	"github.com/example-inc/memcached-operator/internal/status"
 )
 
-// kind is how a MyApp keeps its status.
-var kind = status.Kind[*appv1alpha1.MyApp, appv1alpha1.MyAppStatus]{
+// statusKind is how a MyApp keeps its status.
+var statusKind = status.Kind[*appv1alpha1.MyApp, appv1alpha1.MyAppStatus]{
 	New:                func() *appv1alpha1.MyApp { return &appv1alpha1.MyApp{} },
 	Of:                 func(app *appv1alpha1.MyApp) *appv1alpha1.MyAppStatus { return &app.Status },
 	Conditions:         func(s *appv1alpha1.MyAppStatus) []metav1.Condition { return s.Conditions },
@@ -30,19 +29,12 @@ var kind = status.Kind[*appv1alpha1.MyApp, appv1alpha1.MyAppStatus]{
 	},
 }
 
-// observation is what a reconcile has seen besides the pods.
-type observation struct {
-	deploy  *appsv1.Deployment // As applied; nil to look for it in the cache.
-	outcome children.Outcome   // Of the attempt to apply the children.
-	waiting string             // What the deletion waits for; empty while app lives.
-}
-
 // next is the status after old, of what has been seen of app.
-func next(old appv1alpha1.MyAppStatus, app *appv1alpha1.MyApp, view rollout.View, seen observation) appv1alpha1.MyAppStatus {
+func next(old appv1alpha1.MyAppStatus, app *appv1alpha1.MyApp, view rollout.View, seen lifecycle.Observation) appv1alpha1.MyAppStatus {
 	now := view.Conditions(appv1alpha1.ConditionReady, rollout.Course{
-		Refused:   seen.outcome.Refused,
+		Refused:   seen.Outcome.Refused,
 		Suspended: ptr.Deref(app.Spec.Suspend, false),
-		Waiting:   seen.waiting,
+		Waiting:   seen.Waiting,
 	})
 	result := appv1alpha1.MyAppStatus{
 		ObservedGeneration: app.Generation,

@@ -13,6 +13,7 @@ import (
 	"github.com/example-inc/memcached-operator/api/workload"
 	"github.com/example-inc/memcached-operator/internal/children"
 	"github.com/example-inc/memcached-operator/internal/conditions"
+	"github.com/example-inc/memcached-operator/internal/lifecycle"
 	"github.com/example-inc/memcached-operator/internal/rollout"
 )
 
@@ -50,7 +51,7 @@ func TestNext(t *testing.T) {
 	deploy := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "demo"}, Status: appsv1.DeploymentStatus{Replicas: 2, ReadyReplicas: 1}}
 	app := sample(2, suspended, func(app *appv1alpha1.MyApp) { app.Generation = 7 })
 	refused := &rollout.Trouble{Reason: workload.ReasonForbidden, Message: "quota"}
-	got := next(appv1alpha1.MyAppStatus{ObservedGeneration: 6, Selector: "old"}, app, rollout.Look(deploy, []corev1.Pod{*podOf("a")}), observation{outcome: children.Outcome{Refused: refused}})
+	got := next(appv1alpha1.MyAppStatus{ObservedGeneration: 6, Selector: "old"}, app, rollout.Look(deploy, []corev1.Pod{*podOf("a")}), lifecycle.Observation{Outcome: children.Outcome{Refused: refused}})
 
 	want := appv1alpha1.MyAppStatus{
 		ObservedGeneration: 7, Phase: appv1alpha1.PhaseFailed, Replicas: 2, ReadyReplicas: 1,

@@ -87,7 +87,7 @@ func (s *Set) Apply(ctx context.Context, owner Owner, child Child) (client.Objec
 		child.pin(uid)
 	}
 	if err := s.force(ctx, child); err != nil {
-		return nil, fmt.Errorf("applying %s: %w", describe(s.Client, child.object), err)
+		return nil, fmt.Errorf("applying %s: %w", Describe(s.Client, child.object), err)
 	}
 	if err := decode(child.want, child.object); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Set) Find(ctx context.Context, owner, object client.Object) (bool, erro
 		if apierrors.IsNotFound(err) {
 			return false, nil
 		}
-		return false, fmt.Errorf("reading %s: %w", describe(s.Client, object), err)
+		return false, fmt.Errorf("reading %s: %w", Describe(s.Client, object), err)
 	}
 	return controlledBy(object, owner), nil
 }
@@ -137,7 +137,7 @@ func (s *Set) compare(ctx context.Context, reader client.Reader, owner Owner, ch
 		if apierrors.IsNotFound(err) {
 			return false, nil
 		}
-		return false, fmt.Errorf("reading %s: %w", describe(s.Client, child.object), err)
+		return false, fmt.Errorf("reading %s: %w", Describe(s.Client, child.object), err)
 	}
 	if err := s.guard(owner, child.object); err != nil {
 		if reader == s.Live {
@@ -147,7 +147,7 @@ func (s *Set) compare(ctx context.Context, reader client.Reader, owner Owner, ch
 	}
 	have, err := child.extract(child.object)
 	if err != nil {
-		return false, fmt.Errorf("extracting what the operator owns of %s: %w", describe(s.Client, child.object), err)
+		return false, fmt.Errorf("extracting what the operator owns of %s: %w", Describe(s.Client, child.object), err)
 	}
 	return equality.Semantic.DeepEqual(have, any(child.want)), nil
 }
@@ -157,13 +157,13 @@ func (s *Set) guard(owner Owner, object client.Object) error {
 	controller := metav1.GetControllerOf(object)
 	switch {
 	case controller != nil && controller.UID != owner.Object.GetUID() && s.namesake(owner.Object, controller):
-		return fmt.Errorf("%s of the deleted %s %s: %w", describe(s.Client, object), controller.Kind, controller.Name, ErrTerminating)
+		return fmt.Errorf("%s of the deleted %s %s: %w", Describe(s.Client, object), controller.Kind, controller.Name, ErrTerminating)
 	case controller != nil && controller.UID != owner.Object.GetUID():
-		return &ConflictError{Object: describe(s.Client, object), Owner: controller.Kind + " " + controller.Name}
+		return &ConflictError{Object: Describe(s.Client, object), Owner: controller.Kind + " " + controller.Name}
 	case controller == nil && !owner.left(object):
-		return &ConflictError{Object: describe(s.Client, object)}
+		return &ConflictError{Object: Describe(s.Client, object)}
 	case object.GetDeletionTimestamp() != nil:
-		return fmt.Errorf("%s: %w", describe(s.Client, object), ErrTerminating)
+		return fmt.Errorf("%s: %w", Describe(s.Client, object), ErrTerminating)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (s *Set) remove(ctx context.Context, reader client.Reader, owner, object cl
 		if apierrors.IsNotFound(err) {
 			return Gone, nil
 		}
-		return Going, fmt.Errorf("reading %s: %w", describe(s.Client, object), err)
+		return Going, fmt.Errorf("reading %s: %w", Describe(s.Client, object), err)
 	}
 	if !controlledBy(object, owner) {
 		return Kept, nil
@@ -62,7 +62,7 @@ func (s *Set) remove(ctx context.Context, reader client.Reader, owner, object cl
 	case apierrors.IsNotFound(err):
 		return Gone, nil
 	case err != nil:
-		return Going, fmt.Errorf("deleting %s: %w", describe(s.Client, object), err)
+		return Going, fmt.Errorf("deleting %s: %w", Describe(s.Client, object), err)
 	}
 	return Going, nil
 }
@@ -74,7 +74,7 @@ func (s *Set) Release(ctx context.Context, owner, object client.Object) error {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("reading %s: %w", describe(s.Client, object), err)
+		return fmt.Errorf("reading %s: %w", Describe(s.Client, object), err)
 	}
 	if controller := metav1.GetControllerOf(object); controller != nil && controller.UID != owner.GetUID() {
 		return nil
@@ -94,7 +94,7 @@ func (s *Set) giveUp(ctx context.Context, owner, object client.Object) error {
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := s.Client.Patch(ctx, object, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("releasing %s: %w", describe(s.Client, object), err)
+		return fmt.Errorf("releasing %s: %w", Describe(s.Client, object), err)
 	}
 	return nil
 }
@@ -112,13 +112,20 @@ func withoutOurs(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntr
 	return rest
 }
 
-// describe is the kind and name of object, for people.
-func describe(c client.Client, object client.Object) string {
+// Describe is the kind and name of object, for people.
+func Describe(c client.Client, object client.Object) string {
 	kind := reflect.TypeOf(object).Elem().Name()
 	if gvk, err := c.GroupVersionKindFor(object); err == nil {
 		kind = gvk.Kind
 	}
 	return kind + " " + object.GetName()
+}
+
+// Named gives an empty object the name that all of owner's children have.
+func Named[T client.Object](object T, owner client.Object) T {
+	object.SetName(owner.GetName())
+	object.SetNamespace(owner.GetNamespace())
+	return object
 }
 
 // reset empties object but for its name.

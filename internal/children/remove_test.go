@@ -226,7 +226,7 @@ func TestDescribeWithoutScheme(t *testing.T) {
 	t.Parallel()
 	object := &notKnown{}
 	object.SetName("demo")
-	if got := describe(fakeapi.New(t, nil), client.Object(object)); got != "notKnown demo" {
-		t.Errorf("describe() = %q", got)
+	if got := Describe(fakeapi.New(t, nil), client.Object(object)); got != "notKnown demo" {
+		t.Errorf("Describe() = %q", got)
 	}
 }

@@ -56,7 +56,7 @@ func Run(ctx context.Context, set *children.Set, owner client.Object, plan Plan)
 		case err != nil:
 			return "", err
 		case fate == children.Going:
-			return "the deletion of " + name(set.Client, child), nil
+			return "the deletion of " + children.Describe(set.Client, child), nil
 		case fate == children.Kept:
 			kept = true
 		}
@@ -92,15 +92,7 @@ func patchFinalizers(ctx context.Context, c client.Client, owner client.Object, 
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := c.Patch(ctx, owner, patch); err != nil {
-		return fmt.Errorf("changing the finalizers of %s: %w", name(c, owner), err)
+		return fmt.Errorf("changing the finalizers of %s: %w", children.Describe(c, owner), err)
 	}
 	return nil
-}
-
-func name(c client.Client, object client.Object) string {
-	gvk, err := c.GroupVersionKindFor(object)
-	if err != nil {
-		return object.GetName()
-	}
-	return gvk.Kind + " " + object.GetName()
 }

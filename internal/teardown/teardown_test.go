@@ -254,14 +254,3 @@ func TestHoldIsOvertaken(t *testing.T) {
 		t.Errorf("Hold() = %v, want a conflict", err)
 	}
 }
-
-type notKnown struct{ corev1.ConfigMap }
-
-func TestNameWithoutScheme(t *testing.T) {
-	t.Parallel()
-	object := &notKnown{}
-	object.SetName("demo")
-	if got := name(fakeapi.New(t, nil), client.Object(object)); got != "demo" {
-		t.Errorf("name() = %q", got)
-	}
-}
