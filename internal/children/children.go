@@ -84,6 +84,9 @@ func (s *Set) Apply(ctx context.Context, owner Owner, child Child) (client.Objec
 	}
 
 	if uid := child.object.GetUID(); uid != "" {
+		if err := s.mayAdopt(ctx, owner.Object, child.object); err != nil {
+			return nil, err
+		}
 		child.pin(uid)
 	}
 	if err := s.force(ctx, child); err != nil {
@@ -164,6 +167,24 @@ func (s *Set) guard(owner Owner, object client.Object) error {
 		return &ConflictError{Object: Describe(s.Client, object)}
 	case object.GetDeletionTimestamp() != nil:
 		return fmt.Errorf("%s: %w", Describe(s.Client, object), ErrTerminating)
+	}
+	return nil
+}
+
+// mayAdopt asks the API server, before an object without a controller is adopted, whether owner is still there to have it. The cache may
+// not know yet that owner is being deleted and has just given the object up; it would then end with owner.
+func (s *Set) mayAdopt(ctx context.Context, owner, object client.Object) error {
+	if metav1.GetControllerOf(object) != nil {
+		return nil
+	}
+	live := owner.DeepCopyObject().(client.Object)
+	reset(live, client.ObjectKeyFromObject(owner))
+	err := s.Live.Get(ctx, client.ObjectKeyFromObject(owner), live)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("reading %s: %w", Describe(s.Client, owner), err)
+	case err != nil || live.GetUID() != owner.GetUID() || live.GetDeletionTimestamp() != nil:
+		return fmt.Errorf("%s for %s: %w", Describe(s.Client, object), Describe(s.Client, owner), errOwnerGone)
 	}
 	return nil
 }

@@ -10,10 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/example-inc/memcached-operator/api/app/v1alpha1"
 	"github.com/example-inc/memcached-operator/internal/fakeapi"
 )
 
@@ -51,7 +53,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := fakeapi.New(t, nil, tc.there...)
+			server := fakeapi.New(t, nil, append(tc.there, theOwner().Object)...)
 			object, err := set(server).Apply(t.Context(), theOwner(), child())
 			if diff := cmp.Diff(tc.writes, server.Writes()); diff != "" {
 				t.Errorf("%s: writes (-want +got):\n%s", tc.reason, diff)
@@ -146,6 +148,58 @@ func TestApplyWithAStaleCache(t *testing.T) {
 				t.Errorf("%s: the apply names the UID of an object that is gone", tc.reason)
 			}
 		})
+	}
+}
+
+// A foreign object that comes between the read and the first apply must not be taken over.
+func TestApplyForcesNothingThatWasNotThere(t *testing.T) {
+	t.Parallel()
+	server, before := fakeapi.New(t, nil), fakeapi.New(t, nil)
+	there := empty()
+	there.Spec.Ports = []corev1.ServicePort{{Port: 80, Name: "theirs"}}
+	if err := server.Create(t.Context(), there, client.FieldOwner("them")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Set{Client: server.Behind(before), Live: before}).Apply(t.Context(), theOwner(), child()); !apierrors.IsConflict(err) {
+		t.Errorf("Apply() = %v, want a conflict", err)
+	}
+	if diff := cmp.Diff(there.Spec, get(t, server).Spec); diff != "" {
+		t.Errorf("the foreign Service has changed (-before +after):\n%s", diff)
+	}
+}
+
+// kubectl delete --cascade=orphan takes the owner from the children first. A cache that does not know of the deletion
+// would have the operator take them back, and they would end with their owner.
+func TestApplyAdoptsForALivingOwnerOnly(t *testing.T) {
+	t.Parallel()
+	owner := func(change func(*metav1.ObjectMeta)) client.Object {
+		app := theOwner().Object.(*appv1alpha1.MyApp)
+		change(&app.ObjectMeta)
+		return app
+	}
+	for name, there := range map[string][]client.Object{
+		"Gone":     {settled(t, left)},
+		"Namesake": {settled(t, left), owner(func(m *metav1.ObjectMeta) { m.UID = "later" })},
+		"Deleted": {settled(t, left), owner(func(m *metav1.ObjectMeta) {
+			m.DeletionTimestamp, m.Finalizers = new(metav1.Now()), []string{appv1alpha1.Finalizer}
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := fakeapi.New(t, nil, there...)
+			_, err := set(server).Apply(t.Context(), theOwner(), child())
+			if !errors.Is(err, errOwnerGone) || len(server.Writes()) != 0 {
+				t.Errorf("Apply() = %v, writes %v", err, server.Writes())
+			}
+			if got := Judge(err); got.RequeueAfter != catchUp || got.Err != nil || got.Refused != nil {
+				t.Errorf("it is not a quiet retry: %+v", got)
+			}
+		})
+	}
+	server := fakeapi.New(t, nil, settled(t, left))
+	server.Fail("get", "MyApp", context.DeadlineExceeded)
+	if _, err := set(server).Apply(t.Context(), theOwner(), child()); !errors.Is(err, context.DeadlineExceeded) || len(server.Writes()) != 0 {
+		t.Errorf("Apply() = %v, writes %v, want the failure of the read", err, server.Writes())
 	}
 }
 

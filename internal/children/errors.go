@@ -16,6 +16,9 @@ import (
 // ErrTerminating means that an earlier object of the name has to go before the child can be created.
 var ErrTerminating = errors.New("is still being deleted")
 
+// errOwnerGone means that the owner is being deleted, or was, although the cache does not know it yet.
+var errOwnerGone = errors.New("not adopted: its owner is being deleted")
+
 const (
 	// recheck is the time until a name that somebody else holds is looked at again: objects of others are
 	// not watched, so no event tells that the name is free.
@@ -63,7 +66,7 @@ func Judge(err error) Outcome {
 			out.again(recheck)
 		case errors.Is(e, ErrTerminating):
 			out.again(recheck)
-		case apierrors.IsConflict(e), apierrors.IsAlreadyExists(e):
+		case apierrors.IsConflict(e), apierrors.IsAlreadyExists(e), errors.Is(e, errOwnerGone):
 			out.again(catchUp)
 		case apierrors.HasStatusCause(e, corev1.NamespaceTerminatingCause):
 			// The owner is about to be deleted with its namespace; there is nothing left to do.

@@ -126,7 +126,7 @@ func TestRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			before := settled(t, change)
-			server := fakeapi.New(t, nil, before)
+			server := fakeapi.New(t, nil, before, theOwner().Object)
 			if err := set(server).Release(t.Context(), theOwner().Object, empty()); err != nil {
 				t.Fatal(err)
 			}

@@ -11,12 +11,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// force applies what child wants. Where the object is there and the API server finds the outcome invalid, the fault may
-// be in what others have added to it: a port of the same name, a second kind of probe. Then the operator takes over their
-// fields, so that a second apply removes what it does not want itself.
+// force applies what child wants. An object that was not there is not forced: where somebody creates one of the name meanwhile,
+// the API server finds a conflict of fields instead of handing it over.
+//
+// Where the object is there and the API server finds the outcome invalid, the fault may be in what others have added to it:
+// a port of the same name, a second kind of probe. Then the operator takes over their fields, so that a second apply
+// removes what it does not want itself.
 func (s *Set) force(ctx context.Context, child Child) error {
+	if child.object.GetUID() == "" {
+		return s.Client.Apply(ctx, child.want)
+	}
 	err := s.Client.Apply(ctx, child.want, client.ForceOwnership)
-	if !apierrors.IsInvalid(err) || child.object.GetUID() == "" {
+	if !apierrors.IsInvalid(err) {
 		return err
 	}
 	seized, seizeErr := s.seize(ctx, child.object)
