@@ -8,18 +8,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// patience is how long a rollout that has just moved is given before its intermediate state is reported.
+// patience is how long a rollout that has just begun, or moved, is given before its intermediate state is reported.
 const patience = 5 * time.Second
 
 // Settle tells how long to wait before saying anything, because what would be said is about to change: the Deployment's
 // controller has not seen the spec or has not created the pods, or it has not counted the pods that the cache
-// already holds as ready, or the other way round. Each of these ends with an event, well within the wait. After it, 0 is
-// returned: whoever should have moved does not, and that has to be told. Trouble is told at once.
+// already holds as ready, or the other way round; or all of them speak of pods that start, and most take but a moment. Each
+// of these ends with an event. After the wait, 0 is returned: whoever should have moved does not, and that has to be told.
+// A rollout that takes longer is told of step by step. Trouble is told at once.
 func (v View) Settle(fieldOwner string, now time.Time) time.Duration {
-	if v.deployment == nil || v.agrees() || v.Trouble() != nil {
+	switch {
+	case v.deployment == nil || v.Trouble() != nil:
 		return 0
+	case !v.agrees():
+		return max(0, patience-now.Sub(v.lastMove(fieldOwner)))
+	case v.ReadyReplicas() < v.desired():
+		return max(0, patience-now.Sub(v.lastApply(fieldOwner)))
 	}
-	return max(0, patience-now.Sub(v.lastMove(fieldOwner)))
+	return 0
 }
 
 // agrees tells whether Deployment and pods speak of the same moment.
@@ -31,23 +37,13 @@ func (v View) agrees() bool {
 // lastMove is when the operator last changed the Deployment, or a pod last changed its readiness or began to
 // end. It is read from the objects, so that nothing need be remembered.
 func (v View) lastMove(fieldOwner string) time.Time {
-	last := v.deployment.CreationTimestamp.Time
-	move := func(t metav1.Time) {
-		if t.After(last) {
-			last = t.Time
-		}
-	}
-	for _, entry := range v.deployment.ManagedFields {
-		if entry.Manager == fieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Time != nil {
-			move(*entry.Time)
-		}
-	}
+	last := v.lastApply(fieldOwner)
 	if c := v.condition(appsv1.DeploymentProgressing); c != nil {
-		move(c.LastUpdateTime)
+		last = later(last, c.LastUpdateTime)
 	}
 	for i := range v.pods {
 		if c := podCondition(&v.pods[i], corev1.PodReady); c != nil {
-			move(c.LastTransitionTime)
+			last = later(last, c.LastTransitionTime)
 		}
 		if deleted := v.pods[i].DeletionTimestamp; deleted != nil {
 			// The timestamp lies in the future by the grace period.
@@ -55,8 +51,26 @@ func (v View) lastMove(fieldOwner string) time.Time {
 			if s := v.pods[i].DeletionGracePeriodSeconds; s != nil {
 				grace = time.Duration(*s) * time.Second
 			}
-			move(metav1.NewTime(deleted.Add(-grace)))
+			last = later(last, metav1.NewTime(deleted.Add(-grace)))
 		}
 	}
 	return last
+}
+
+// lastApply is when the operator last changed the Deployment.
+func (v View) lastApply(fieldOwner string) time.Time {
+	last := v.deployment.CreationTimestamp.Time
+	for _, entry := range v.deployment.ManagedFields {
+		if entry.Manager == fieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Time != nil {
+			last = later(last, *entry.Time)
+		}
+	}
+	return last
+}
+
+func later(a time.Time, b metav1.Time) time.Time {
+	if b.After(a) {
+		return b.Time
+	}
+	return a
 }

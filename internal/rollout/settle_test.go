@@ -25,7 +25,7 @@ func moved(at time.Time) func(*appsv1.Deployment) {
 	}
 }
 
-// Settle waits five seconds from the last move, and only while Deployment and pods do not agree.
+// Settle waits five seconds from the last move while Deployment and pods do not agree, and from the last apply while pods start.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	after := start.Add
@@ -40,7 +40,16 @@ func TestSettle(t *testing.T) {
 		want       time.Duration
 	}{
 		"Agreed":       {reason: "all is said", deployment: deployed(), pods: []corev1.Pod{podOf("a", isReady), podOf("b", isReady), podOf("c", isReady)}, want: 0},
-		"AgreedOnLess": {reason: "the pods are there and start", deployment: deployed(counts(3, 3, 1, 1, 2)), pods: []corev1.Pod{podOf("a", isReady), podOf("b")}, want: 0},
+		"Starting":     {reason: "the pods are there and start, most in a moment", deployment: deployed(counts(3, 3, 1, 1, 2)), pods: []corev1.Pod{podOf("a", isReady), podOf("b")}, want: 5 * time.Second},
+		"StartingLong": {reason: "a slow rollout is told of", deployment: deployed(counts(3, 3, 1, 1, 2)), pods: []corev1.Pod{podOf("a", isReady), podOf("b")}, now: 5 * time.Second, want: 0},
+		"StartingOn": {
+			reason: "however often it moves", deployment: deployed(counts(3, 3, 1, 1, 2), moved(after(time.Minute))), now: time.Minute,
+			pods: []corev1.Pod{podOf("a", readyIs(corev1.ConditionTrue, after(time.Minute))), podOf("b")}, want: 0,
+		},
+		"StartingAnew": {
+			reason: "our own apply begins it anew", deployment: deployed(counts(3, 3, 1, 1, 2), managed("me", apply, stamp(time.Minute))), now: 61 * time.Second,
+			pods: []corev1.Pod{podOf("a", isReady), podOf("b")}, want: 4 * time.Second,
+		},
 		"AgreedOnNone": {reason: "none is wanted", deployment: deployed(wanting(0), counts(0, 0, 0, 0, 0)), want: 0},
 		"NotObserved":  {reason: "the counts are of an older spec", deployment: deployed(counts(3, 3, 0, 0, 3), unobserved), want: 5 * time.Second},
 		"NotCreated":   {reason: "the pods are about to be created", deployment: deployed(none), want: 5 * time.Second},
