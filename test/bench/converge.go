@@ -13,10 +13,10 @@ func estimateConverge(s sizes) time.Duration {
 
 // measureConverge compares the time from the creation of the first resource until all are ready with the time in which a bare
 // client creates the resources and the same children and sees the same pods ready. Both create as much at once, both learn by a watch that all is
-// done, each begins in an empty namespace. The two take turns, so that both have the same share of a busy
+// done, each begins in an empty namespace of a cluster that has come to rest. The two take turns, so that both have the same share of a busy
 // machine's moods.
 func (b *bench) measureConverge(ctx context.Context) error {
-	return b.onSite(ctx, func(ctx context.Context, st *site) error {
+	return b.onSite(ctx, false, func(ctx context.Context, st *site) error {
 		seconds := map[*subject][]float64{}
 		bare := map[*subject][]float64{}
 		patterns, err := b.learnAll(ctx, st)
@@ -124,6 +124,9 @@ func (b *bench) timeBare(ctx context.Context, st *site, s *subject, p pattern) (
 
 // time measures create and the wait until census has found everything, and tells what CPU time that took; m is nil for a bare client.
 func (b *bench) time(ctx context.Context, st *site, m *manager, census *census, create func() error) (float64, error) {
+	if err := st.rest(ctx); err != nil {
+		return 0, err
+	}
 	before, err := st.cpuWith(m)
 	if err != nil {
 		return 0, err

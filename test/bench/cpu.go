@@ -1,13 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/procfs"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const (
+	// restful is the share of a core that a cluster takes at rest, and some more.
+	restful     = 0.25
+	restTimeout = 2 * time.Minute
 )
 
 // cpuTimes are the CPU seconds that each component of a site has taken. They tell where time goes, and hardly depend on
@@ -41,6 +50,27 @@ func (st *site) cpu() (cpuTimes, error) {
 	}
 	times["client"] = stat.CPUTime()
 	return times, nil
+}
+
+// rest waits until the cluster has finished what the last trial left it to do, such as collecting garbage.
+func (st *site) rest(ctx context.Context) error {
+	before, err := st.cpu()
+	if err != nil {
+		return err
+	}
+	var used float64
+	err = wait.PollUntilContextTimeout(ctx, time.Second, restTimeout, false, func(context.Context) (bool, error) {
+		now, err := st.cpu()
+		if err != nil {
+			return false, err
+		}
+		used, before = now.since(before).total(), now
+		return used < restful, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the cluster to come to rest, which still takes %.2f of a core: %w", used, err)
+	}
+	return nil
 }
 
 // cpuWith is cpu with the time of a manager, if there is one.

@@ -22,7 +22,7 @@ func estimateMemory(s sizes) time.Duration {
 // measureMemory reads the resident memory of both managers on a cluster with many resources and many more pods of others. Both are
 // started afresh on what is there, watch all namespaces and are given the same time to rest.
 func (b *bench) measureMemory(ctx context.Context) error {
-	return b.onSite(ctx, func(ctx context.Context, st *site) error {
+	return b.onSite(ctx, false, func(ctx context.Context, st *site) error {
 		if err := b.populate(ctx, st); err != nil {
 			return err
 		}

@@ -20,13 +20,13 @@ import (
 	"github.com/example-inc/memcached-operator/harness/cluster"
 )
 
-// site is a simulated cluster that logs what the subjects write.
+// site is a simulated cluster.
 type site struct {
 	cluster.Cluster
 	client      client.Client
-	programs    string // Directory of the managers' programs.
-	dir         string // Directory of everything else.
-	audit       auditLog
+	programs    string   // Directory of the managers' programs.
+	dir         string   // Directory of everything else.
+	audit       auditLog // Of a cluster that logs what the subjects write.
 	kubeconfigs map[*subject]string
 }
 
@@ -37,37 +37,31 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// onSite starts a simulated cluster, calls use, and stops the cluster.
-func (b *bench) onSite(ctx context.Context, use func(context.Context, *site) error) error {
+// onSite starts a simulated cluster, calls use, and stops the cluster. An audited one logs what the subjects write, which
+// takes time.
+func (b *bench) onSite(ctx context.Context, audited bool, use func(context.Context, *site) error) error {
 	dir, err := os.MkdirTemp(b.dir, "site-")
 	if err != nil {
 		return err
 	}
-	st, err := startSite(ctx, b.dir, dir)
+	st, err := startSite(ctx, b.dir, dir, audited)
 	if err != nil {
 		return err
 	}
 	return errors.Join(use(ctx, st), st.Stop(context.WithoutCancel(ctx)))
 }
 
-func startSite(ctx context.Context, programs, dir string) (*site, error) {
-	policy, err := auditPolicy(ours.user(), tutorial.user())
-	if err != nil {
-		return nil, fmt.Errorf("encoding the audit policy: %w", err)
+func startSite(ctx context.Context, programs, dir string, audited bool) (*site, error) {
+	st := &site{programs: programs, dir: dir, kubeconfigs: map[*subject]string{}}
+	flags := map[string]string{}
+	if audited {
+		var err error
+		if flags, err = st.auditFlags(); err != nil {
+			return nil, err
+		}
 	}
-	policyFile := filepath.Join(dir, "audit-policy.yaml")
-	if err := os.WriteFile(policyFile, policy, 0o600); err != nil {
-		return nil, err
-	}
-	st := &site{programs: programs, dir: dir, audit: auditLog{path: filepath.Join(dir, "audit.log")}, kubeconfigs: map[*subject]string{}}
-	st.Cluster, err = cluster.Start(ctx, cluster.Options{
-		Level: cluster.Kwok,
-		Name:  "bench",
-		CRDs:  []fs.FS{crd.Files},
-		APIServerFlags: map[string]string{
-			"audit-policy-file": policyFile, "audit-log-path": st.audit.path, "audit-log-maxsize": "10000",
-		},
-	})
+	var err error
+	st.Cluster, err = cluster.Start(ctx, cluster.Options{Level: cluster.Kwok, Name: "bench", CRDs: []fs.FS{crd.Files}, APIServerFlags: flags})
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +69,20 @@ func startSite(ctx context.Context, programs, dir string) (*site, error) {
 		return nil, errors.Join(err, st.Stop(context.WithoutCancel(ctx)))
 	}
 	return st, nil
+}
+
+// auditFlags have kube-apiserver log what the subjects write.
+func (st *site) auditFlags() (map[string]string, error) {
+	policy, err := auditPolicy(ours.user(), tutorial.user())
+	if err != nil {
+		return nil, fmt.Errorf("encoding the audit policy: %w", err)
+	}
+	policyFile := filepath.Join(st.dir, "audit-policy.yaml")
+	if err := os.WriteFile(policyFile, policy, 0o600); err != nil {
+		return nil, err
+	}
+	st.audit = auditLog{path: filepath.Join(st.dir, "audit.log")}
+	return map[string]string{"audit-policy-file": policyFile, "audit-log-path": st.audit.path, "audit-log-maxsize": "10000"}, nil
 }
 
 // prepare makes a client, and a kubeconfig for each subject.

@@ -18,7 +18,7 @@ func estimateWrites(s sizes) time.Duration {
 // measureWrites counts what each subject writes until all its resources are Available and it has settled, then for a while, and
 // for a while after a restart. Each has its own namespace, so that both can be watched at once.
 func (b *bench) measureWrites(ctx context.Context) error {
-	return b.onSite(ctx, func(ctx context.Context, st *site) error {
+	return b.onSite(ctx, true, func(ctx context.Context, st *site) error {
 		run := &writesRun{bench: b, site: st, managers: map[*subject]*manager{}}
 		return errors.Join(run.measure(ctx), run.stop(ctx))
 	})
