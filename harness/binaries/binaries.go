@@ -1,4 +1,4 @@
-// Package binaries finds or makes the programs a test control plane consists of.
+// Package binaries finds or makes the programs a test control plane consists of, and those of a node.
 //
 // Each program is looked for in this order, and the first source that has it wins:
 //
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Tool names a program of the test control plane.
+// Tool names a program.
 type Tool string
 
 // The programs this package provides.
@@ -34,6 +34,16 @@ const (
 	KubeScheduler         Tool = "kube-scheduler"
 	Kwok                  Tool = "kwok"
 	Kwokctl               Tool = "kwokctl"
+
+	Kubelet        Tool = "kubelet"
+	Kubeadm        Tool = "kubeadm"
+	KubeProxy      Tool = "kube-proxy"
+	Containerd     Tool = "containerd"
+	Ctr            Tool = "ctr"
+	ContainerdShim Tool = "containerd-shim-runc-v2"
+	CoreDNS        Tool = "coredns"
+	KubeRouter     Tool = "kube-router"
+	Crictl         Tool = "crictl"
 )
 
 // Envtest returns the programs controller-runtime's envtest needs.
@@ -41,10 +51,19 @@ func Envtest() []Tool {
 	return []Tool{Etcd, KubeAPIServer, Kubectl}
 }
 
-// All returns every program, in the order they are made: what envtest needs comes first.
+// All returns every program of a control plane, in the order they are made: what envtest needs comes first.
 func All() []Tool {
 	return append(Envtest(), KubeControllerManager, KubeScheduler, Kwok, Kwokctl)
 }
+
+// Node returns the programs that a node of a real cluster has besides a control plane's, in the order they are made.
+// They run on Linux only.
+func Node() []Tool {
+	return []Tool{Kubelet, Kubeadm, KubeProxy, Containerd, Ctr, ContainerdShim, CoreDNS, KubeRouter, Crictl}
+}
+
+// known is every tool there is.
+func known() []Tool { return append(All(), Node()...) }
 
 // Paths holds the absolute path of each program.
 type Paths map[Tool]string
@@ -55,9 +74,11 @@ type Options struct {
 	Out io.Writer
 	// CacheDir keeps the programs. Defaults to HARNESS_CACHE_DIR, then to a directory in the user's cache directory.
 	CacheDir string
+	// Pinned leaves the environment out of it: the programs are of the pinned versions, whatever it names.
+	Pinned bool
 }
 
-// Ensure returns the paths of the given tools (of all when none is given), downloading or building what is missing.
+// Ensure returns the paths of the given tools (of All when none is given), downloading or building what is missing.
 // It is safe to call from several processes at once: one makes a program, the others wait for it.
 // While it works, an interrupt or termination signal ends it with an error, leaving nothing half-made behind.
 func Ensure(ctx context.Context, opts Options, tools ...Tool) (Paths, error) {
@@ -72,6 +93,7 @@ func Ensure(ctx context.Context, opts Options, tools ...Tool) (Paths, error) {
 type finder struct {
 	env     func(string) string
 	environ []string
+	pinned  bool
 	out     io.Writer
 	cache   cache
 	modules []module
@@ -100,7 +122,7 @@ func newFinder(opts Options, env func(string) string) (*finder, error) {
 		out = os.Stderr
 	}
 	return &finder{
-		env: env, environ: os.Environ(), out: out,
+		env: env, environ: os.Environ(), pinned: opts.Pinned, out: out,
 		cache: cache{root: root}, modules: modules(), mirrors: mirrorsFrom(env), goTool: "go",
 		probeTimeout: 3 * time.Second, stallTimeout: 20 * time.Second, freeSpace: freeSpace,
 	}, nil
@@ -170,7 +192,7 @@ func inOrder(tools []Tool) ([]Tool, error) {
 	if len(tools) == 0 {
 		return All(), nil
 	}
-	all := All()
+	all := known()
 	for _, tool := range tools {
 		if !slices.Contains(all, tool) {
 			return nil, fmt.Errorf("unknown tool %q: have %s", tool, join(all))

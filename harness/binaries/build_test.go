@@ -98,7 +98,7 @@ func TestEnvtestIsMadeFirst(t *testing.T) {
 	if diff := cmp.Diff([]Tool{Etcd, KubeAPIServer, Kubectl, KubeScheduler, Kwok}, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
-	if _, err := inOrder([]Tool{"kubelet"}); err == nil || !strings.HasPrefix(err.Error(), `unknown tool "kubelet": have etcd, kube-apiserver`) {
+	if _, err := inOrder([]Tool{"kubectx"}); err == nil || !strings.HasPrefix(err.Error(), `unknown tool "kubectx": have etcd, kube-apiserver`) {
 		t.Errorf("an unknown tool must be refused by name, got %v", err)
 	}
 }

@@ -25,10 +25,24 @@ func (c cache) path(m module, tool Tool) string {
 // key tells this module's programs from any others.
 func (m module) key() string {
 	sum := sha256.New()
-	for _, part := range [][]byte{m.gomod, m.gosum, []byte(m.ldflags)} {
+	parts := [][]byte{m.gomod, m.gosum, []byte(m.ldflags)}
+	if m.tags != "" {
+		parts = append(parts, []byte(m.tags))
+	}
+	for _, part := range parts {
 		fmt.Fprintf(sum, "%d\n%s", len(part), part)
 	}
 	return fmt.Sprintf("%s-%s-%s-%s-%s", m.name, m.version, runtime.GOOS, runtime.GOARCH, hex.EncodeToString(sum.Sum(nil))[:12])
+}
+
+// Fingerprint tells this set of pinned programs from any other, without having to make them.
+func Fingerprint(tools ...Tool) string {
+	f := finder{modules: modules()}
+	sum := sha256.New()
+	for _, tool := range tools {
+		fmt.Fprintf(sum, "%s %s\n", tool, f.moduleOf(tool).key())
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // workspace is a directory for half-made files. It is on the cache's own file system, so that finished files move in one step.

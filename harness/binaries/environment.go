@@ -43,6 +43,9 @@ func (f *finder) fromEnvironment(tools []Tool) (Paths, error) {
 
 // named returns the path the environment has for a tool, or nothing when it has none.
 func (f *finder) named(tool Tool) (string, error) {
+	if f.pinned {
+		return "", nil
+	}
 	if path := f.env(tool.variable()); path != "" {
 		if err := isExecutable(path); err != nil {
 			return "", fmt.Errorf("%s=%s is not usable: %w", tool.variable(), path, err)

@@ -20,7 +20,11 @@ const killDelay = 5 * time.Second
 
 // flags are those of each go command; `go list` has to be given the same as `go build` to see the same cache entries.
 func (m module) flags() []string {
-	return []string{"-trimpath", "-buildvcs=false", "-ldflags", m.ldflags}
+	flags := []string{"-trimpath", "-buildvcs=false", "-ldflags", m.ldflags}
+	if m.tags != "" {
+		flags = append(flags, "-tags", m.tags)
+	}
+	return flags
 }
 
 // goEnvironment is the caller's environment without what would make the build another one. Where modules come from

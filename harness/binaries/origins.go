@@ -40,7 +40,7 @@ func (m mirrors) origins(missing []Tool) []origin {
 	if has(Envtest()...) {
 		found = append(found, origin{checksums: m.envtestIndex, parse: parseEnvtestIndex})
 	}
-	for _, tool := range []Tool{KubeAPIServer, Kubectl, KubeControllerManager, KubeScheduler} {
+	for _, tool := range []Tool{KubeAPIServer, Kubectl, KubeControllerManager, KubeScheduler, Kubelet, Kubeadm, KubeProxy} {
 		if has(tool) {
 			found = append(found, m.kubernetesOrigin(tool))
 		}

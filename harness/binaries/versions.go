@@ -7,12 +7,20 @@ import (
 
 // The pinned versions. The modules in source/ must agree with them, which a test checks.
 const (
-	// KubernetesVersion is the version of kube-apiserver, kubectl, kube-controller-manager and kube-scheduler.
+	// KubernetesVersion is the version of Kubernetes' own programs.
 	KubernetesVersion = "v1.37.2"
 	// EtcdVersion is the version of etcd.
 	EtcdVersion = "v3.7.3"
 	// KwokVersion is the version of kwok and kwokctl.
 	KwokVersion = "v0.8.0"
+	// ContainerdVersion is the version of containerd, ctr and containerd-shim-runc-v2.
+	ContainerdVersion = "v2.4.2"
+	// CoreDNSVersion is the version of CoreDNS.
+	CoreDNSVersion = "v1.14.6"
+	// KubeRouterVersion is the version of kube-router.
+	KubeRouterVersion = "v2.1.0"
+	// CRIToolsVersion is the version of crictl.
+	CRIToolsVersion = "v1.37.0"
 )
 
 // source has the go.mod and go.sum of each module under other names: a directory with a go.mod cannot be embedded.
@@ -24,7 +32,7 @@ var source embed.FS
 type module struct {
 	name, version string
 	gomod, gosum  []byte
-	ldflags       string
+	ldflags, tags string
 	packages      map[Tool]string
 }
 
@@ -38,12 +46,33 @@ func modules() []module {
 			Kubectl:               k8s + "kubectl",
 			KubeControllerManager: k8s + "kube-controller-manager",
 			KubeScheduler:         k8s + "kube-scheduler",
+			Kubelet:               k8s + "kubelet",
+			Kubeadm:               k8s + "kubeadm",
+			KubeProxy:             k8s + "kube-proxy",
 		}),
 		embedded("kwok", KwokVersion, "-s -w", map[Tool]string{
 			Kwok:    "sigs.k8s.io/kwok/cmd/kwok",
 			Kwokctl: "sigs.k8s.io/kwok/cmd/kwokctl",
 		}),
+		containerd(),
+		embedded("coredns", CoreDNSVersion, "-s -w", map[Tool]string{CoreDNS: "github.com/coredns/coredns"}),
+		embedded("kube-router", KubeRouterVersion, "-s -w -X github.com/cloudnativelabs/kube-router/v2/pkg/version.Version="+KubeRouterVersion,
+			map[Tool]string{KubeRouter: "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router"}),
+		embedded("cri-tools", CRIToolsVersion, "-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version="+CRIToolsVersion,
+			map[Tool]string{Crictl: "sigs.k8s.io/cri-tools/cmd/crictl"}),
 	}
+}
+
+// containerd leaves out the snapshotters that a node does not use; one of them would need a C compiler.
+func containerd() module {
+	const root = "github.com/containerd/containerd/v2/"
+	m := embedded("containerd", ContainerdVersion, "-s -w -X "+root+"version.Version="+ContainerdVersion, map[Tool]string{
+		Containerd:     root + "cmd/containerd",
+		Ctr:            root + "cmd/ctr",
+		ContainerdShim: root + "cmd/containerd-shim-runc-v2",
+	})
+	m.tags = "no_btrfs,no_devmapper,no_zfs,no_aufs"
+	return m
 }
 
 // kubernetesFlags stamp the version: clients and kwokctl misread an unstamped one.
