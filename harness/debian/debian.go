@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -146,7 +147,11 @@ func (r Request) key() string {
 
 // String describes what is asked for.
 func (r Request) String() string {
-	return fmt.Sprintf("a file system of Debian %s (%s and %d packages)", r.Suite, r.Variant, len(r.Packages))
+	what := strings.Join(r.Packages, ", ")
+	if len(r.Packages) > 3 {
+		what = fmt.Sprintf("%d packages", len(r.Packages))
+	}
+	return strings.TrimSpace("a file system of Debian " + r.Suite + ", " + r.Variant + " " + what)
 }
 
 // say prints one line of progress.

@@ -18,6 +18,8 @@ const (
 	// epoch is what all files that are made or changed are dated: the day bookworm was released. Not 0, which would make
 	// passwords expire.
 	epoch = "SOURCE_DATE_EPOCH=1686355200"
+	// forgetHost removes what mmdebstrap copies from the host, and where the packages came from.
+	forgetHost = `rm -f "$1/etc/hostname" "$1/etc/resolv.conf" "$1/etc/apt/sources.list"`
 	// stopDelay is how long an interrupted mmdebstrap may take to unmount and remove what it has made.
 	stopDelay = 30 * time.Second
 	// lastLines is how much of its output is shown when it fails.
@@ -39,7 +41,7 @@ func arguments(r Request, target string, sources string) []string {
 	for _, hook := range r.CustomizeHooks {
 		args = append(args, "--customize-hook="+hook)
 	}
-	args = append(args, r.Suite, target)
+	args = append(args, "--customize-hook="+forgetHost, r.Suite, target)
 	if sources != "" {
 		args = append(args, "-")
 	}

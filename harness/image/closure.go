@@ -104,7 +104,7 @@ func (c *closure) load(real string, anything bool) error {
 	}
 	c.files[real] = File{Path: real, Source: c.disk(real)}
 	object, err := readObject(c.disk(real))
-	if errNotELF := (*elf.FormatError)(nil); anything && errors.As(err, &errNotELF) {
+	if anything && errors.Is(err, errNoProgram) {
 		return nil
 	}
 	if err != nil {
@@ -172,13 +172,29 @@ type object struct {
 	paths     []string
 }
 
-func readObject(file string) (object, error) {
-	parsed, err := elf.Open(file)
+// errNoProgram is what reading a script or data is answered with.
+var errNoProgram = errors.New("it is no ELF program or library")
+
+func readObject(name string) (object, error) {
+	file, err := os.Open(name)
 	if err != nil {
 		return object{}, err
 	}
-	defer func() { _ = parsed.Close() }()
+	defer func() { _ = file.Close() }()
+	magic := make([]byte, len(elf.ELFMAG))
+	if _, err := file.ReadAt(magic, 0); err != nil || string(magic) != elf.ELFMAG {
+		return object{}, errNoProgram
+	}
+	parsed, err := elf.NewFile(file)
+	if err != nil {
+		return object{}, err
+	}
+	return parseObject(parsed)
+}
+
+func parseObject(parsed *elf.File) (object, error) {
 	o := object{machine: parsed.Machine}
+	var err error
 	for _, segment := range parsed.Progs {
 		if segment.Type == elf.PT_INTERP {
 			name := make([]byte, segment.Filesz)
