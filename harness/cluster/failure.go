@@ -104,7 +104,11 @@ func tail(path string, n int) []string {
 	if err != nil {
 		return nil
 	}
-	text := strings.TrimRight(string(data), "\n")
+	return lastLines(string(data), n)
+}
+
+func lastLines(text string, n int) []string {
+	text = strings.TrimRight(text, "\n")
 	if text == "" {
 		return nil
 	}

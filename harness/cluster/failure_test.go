@@ -104,7 +104,7 @@ func TestCancelledStartIsGivenUp(t *testing.T) {
 func TestUnknownLevel(t *testing.T) {
 	t.Parallel()
 	_, err := Start(t.Context(), Options{Level: "imagined"})
-	if err == nil || !strings.Contains(err.Error(), `unknown level "imagined": want envtest, kwok or existing`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown level "imagined": want envtest, kwok, kind or existing`) {
 		t.Errorf("Start() = %v, want the level and the choices", err)
 	}
 }

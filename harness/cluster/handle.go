@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,9 +22,13 @@ type handle struct {
 	kubeconfig string
 	users      *authority // Nil when the cluster's CA is out of reach; users are then impersonated.
 	end        func(context.Context) error
+	logs       func(ctx context.Context, dir string) error
+	keep       Keep
+	leave      func() error // What Stop does instead of end when the cluster is to be kept.
 
 	stopping sync.Mutex
 	stopped  bool
+	failed   atomic.Bool
 }
 
 var _ Cluster = (*handle)(nil)
@@ -47,11 +52,27 @@ func (h *handle) AddUser(_ context.Context, name string, groups ...string) (*res
 	return cfg, nil
 }
 
+func (h *handle) Failed() { h.failed.Store(true) }
+
+func (h *handle) Logs(ctx context.Context, dir string) error {
+	if h.logs == nil {
+		return nil
+	}
+	if err := h.logs(ctx, dir); err != nil {
+		return fmt.Errorf("writing the logs of the %s level: %w", h.level, err)
+	}
+	return nil
+}
+
 func (h *handle) Stop(ctx context.Context) error {
 	h.stopping.Lock()
 	defer h.stopping.Unlock()
 	if h.stopped || h.end == nil {
 		return nil
+	}
+	if h.keep == KeepAlways || h.keep == KeepOnFailure && h.failed.Load() {
+		h.stopped = true
+		return h.leave()
 	}
 	if err := h.end(ctx); err != nil {
 		return fmt.Errorf("stopping the %s level: %w", h.level, err)

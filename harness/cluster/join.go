@@ -53,10 +53,15 @@ func join(ctx context.Context, kubeconfig string, o Options, p *progress) (Clust
 
 // capabilities are those of the levels that this package starts itself.
 func capabilities(level Level) []Capability {
-	if level == Kwok {
-		return []Capability{Workloads, GarbageCollection, NamespaceDeletion, ServiceAccountTokens}
+	simulated := []Capability{Workloads, GarbageCollection, NamespaceDeletion, ServiceAccountTokens}
+	switch level {
+	case Kwok:
+		return simulated
+	case Kind:
+		return append(simulated, Containers, NetworkPolicies)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // openExisting opens the cluster that the options name, and nothing that they do not name.

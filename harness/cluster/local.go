@@ -83,6 +83,7 @@ func attemptLocal(ctx context.Context, o Options, p *progress, paths binaries.Pa
 		kubeconfig: run.join("kubeconfig"),
 		users:      users,
 		end:        func(ctx context.Context) error { return s.takeDown(ctx, o.StopGrace) },
+		logs:       func(_ context.Context, dir string) error { return run.copyLogs(dir) },
 	}, nil
 }
 

@@ -66,12 +66,34 @@ func (r *runDir) join(elem ...string) string {
 	return filepath.Join(append([]string{r.path}, elem...)...)
 }
 
+// copyLogs copies the components' logs into dir.
+func (r *runDir) copyLogs(dir string) error {
+	entries, err := os.ReadDir(r.join("logs"))
+	if err != nil {
+		return err
+	}
+	errs := []error{os.MkdirAll(dir, 0o755)} //nolint:gosec // For whoever looks into the failure.
+	for _, entry := range entries {
+		log, err := os.ReadFile(r.join("logs", entry.Name()))
+		errs = append(errs, err)
+		if err == nil {
+			errs = append(errs, os.WriteFile(filepath.Join(dir, entry.Name()), log, 0o644)) //nolint:gosec // As above.
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // remove deletes the directory and dismisses the watchdog. The watchdog stays when the directory could not be removed:
 // it tries again when this process ends.
 func (r *runDir) remove() error {
 	if err := os.RemoveAll(r.path); err != nil {
 		return fmt.Errorf("removing the run directory: %w", err)
 	}
+	return r.dismiss()
+}
+
+// dismiss ends the watchdog and leaves the directory as it is.
+func (r *runDir) dismiss() error {
 	if _, err := io.WriteString(r.pipe, "done\n"); err != nil {
 		return fmt.Errorf("dismissing the watchdog: %w", err)
 	}

@@ -42,4 +42,19 @@ while any_alive && [ "$tries" -lt 100 ]; do
 	sleep 0.1
 done
 
+# The nodes of a kind cluster are containers. They are removed until none has come for a while, because what was about to be
+# started when the owner went comes later.
+tries=0 quiet=0
+while [ -f "$dir/containers" ] && [ "$quiet" -lt 3 ] && [ "$tries" -lt 100 ]; do
+	quiet=$((quiet + 1))
+	while read -r filter; do
+		ids=$(docker ps --all --quiet --filter "$filter" </dev/null 2>/dev/null)
+		[ -z "$ids" ] && continue
+		quiet=0
+		docker rm --force --volumes $ids </dev/null >/dev/null 2>&1
+	done <"$dir/containers"
+	tries=$((tries + 1))
+	sleep 1
+done
+
 rm -rf -- "$dir"
