@@ -54,6 +54,7 @@ type builder struct {
 	out       io.Writer
 	cache     string
 	published []string
+	offline   bool
 	// answerTimeout is how long a registry may take to say that it has an image.
 	answerTimeout time.Duration
 	// make builds the image with this name, and leaves it in the engine.
@@ -65,7 +66,10 @@ func newBuilder(opts Options) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{docker: engine{command: "docker"}, out: opts.Out, cache: root, answerTimeout: 5 * time.Second}
+	b := &builder{
+		docker: engine{command: "docker"}, out: opts.Out, cache: root,
+		offline: os.Getenv("HARNESS_OFFLINE") != "", answerTimeout: 5 * time.Second,
+	}
 	if b.out == nil {
 		b.out = os.Stderr
 	}
@@ -151,7 +155,7 @@ func (b *builder) load(ctx context.Context, archive, ref string) error {
 
 // pull asks the registry for a published image, and says why there is none.
 func (b *builder) pull(ctx context.Context) (string, error) {
-	if os.Getenv("HARNESS_OFFLINE") != "" {
+	if b.offline {
 		return "", errors.New("HARNESS_OFFLINE is set")
 	}
 	why := errors.New("the published one is not wanted")
