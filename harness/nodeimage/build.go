@@ -123,59 +123,55 @@ func (a *assembly) images(ctx context.Context, rootfs, kind string, paths binari
 func (a *assembly) fill(ctx context.Context, images map[string]string) error {
 	done := a.step("giving the node its images", 30*time.Second)
 	defer done()
-	id, err := a.docker.run(ctx, nil, "run", "--detach", "--rm", "--privileged", "--network", "none", "--entrypoint", "sleep", a.base, abandoned)
+	container := strings.ReplaceAll(a.base, ":", "-")
+	_, _ = a.docker.run(ctx, nil, "rm", "--force", "--volumes", container) // A build that was killed may have left it.
+	_, err := a.docker.run(ctx, nil, "run", "--detach", "--privileged", "--network", "none", "--name", container,
+		"--stop-signal", "SIGRTMIN+3", // What systemd takes for a request to end; the image inherits it.
+		"--entrypoint", "timeout", a.base, abandoned, "containerd")
+	defer a.discard(ctx, "rm", "--force", "--volumes", container)
 	if err != nil {
 		return fmt.Errorf("starting a privileged container, as kind does for its nodes; the engine must allow it: %w", err)
 	}
-	defer a.discard(ctx, "rm", "--force", "--volumes", id)
-	if _, err := a.docker.run(ctx, nil, "exec", id, "bash", "-c", startContainerd); err != nil {
+	if _, err := a.docker.run(ctx, nil, "exec", container, "bash", "-c", awaitContainerd); err != nil {
 		return fmt.Errorf("starting containerd in a node: %w", err)
 	}
 	for ref, archive := range images {
-		if err := a.importImage(ctx, id, archive); err != nil {
+		if err := a.importImage(ctx, container, archive); err != nil {
 			return fmt.Errorf("importing %s: %w", ref, err)
 		}
 	}
-	if err := a.checkImages(ctx, id, images); err != nil {
+	if err := a.checkImages(ctx, container, images); err != nil {
 		return err
 	}
-	if _, err := a.docker.run(ctx, nil, "exec", id, "bash", "-c", stopContainerd); err != nil {
-		return fmt.Errorf("stopping containerd in a node: %w", err)
+	if _, err := a.docker.run(ctx, nil, "kill", "--signal", "TERM", container); err != nil {
+		return err
 	}
-	_, err = a.docker.run(ctx, nil, "commit",
-		"--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`, "--change", "CMD []",
-		"--change", "STOPSIGNAL SIGRTMIN+3", // What systemd takes for a request to end.
-		id, a.ref)
+	if _, err := a.docker.run(ctx, nil, "wait", container); err != nil {
+		return err
+	}
+	_, err = a.docker.run(ctx, nil, "commit", "--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`, "--change", "CMD []", container, a.ref)
 	return err
 }
 
-const (
-	startContainerd = `set -e
-containerd >/containerd.log 2>&1 &
-for _ in {1..100}; do ctr version >/dev/null 2>&1 && exit; sleep 0.1; done
-tail -n 3 /containerd.log >&2; echo "containerd does not answer after 10 s" >&2; exit 1`
-	stopContainerd = `set -e
-pkill -x containerd
-for _ in {1..100}; do pgrep -x containerd >/dev/null || break; sleep 0.1; done
-! pgrep -x containerd >/dev/null || { echo "containerd does not end within 10 s" >&2; exit 1; }
-rm -rf /containerd.log /run/containerd`
-)
+// awaitContainerd is a script for a node.
+const awaitContainerd = `for _ in {1..100}; do ctr version >/dev/null 2>&1 && exit; sleep 0.1; done
+echo "it does not answer within 10 s" >&2; exit 1`
 
-func (a *assembly) importImage(ctx context.Context, id, archive string) error {
+func (a *assembly) importImage(ctx context.Context, container, archive string) error {
 	file, err := os.Open(archive)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
 	// Pinned images are not collected when a disk fills up: nobody could pull them again.
-	_, err = a.docker.run(ctx, io.Reader(file), "exec", "--interactive", id, "ctr", "--namespace=k8s.io", "images", "import",
+	_, err = a.docker.run(ctx, io.Reader(file), "exec", "--interactive", container, "ctr", "--namespace=k8s.io", "images", "import",
 		"--all-platforms", "--no-unpack", "--label=io.cri-containerd.pinned=pinned", "-")
 	return err
 }
 
 // checkImages asks the node whether it has all of each image: an import that misses something does not fail.
-func (a *assembly) checkImages(ctx context.Context, id string, images map[string]string) error {
-	out, err := a.docker.run(ctx, nil, "exec", id, "ctr", "--namespace=k8s.io", "images", "check")
+func (a *assembly) checkImages(ctx context.Context, container string, images map[string]string) error {
+	out, err := a.docker.run(ctx, nil, "exec", container, "ctr", "--namespace=k8s.io", "images", "check")
 	if err != nil {
 		return fmt.Errorf("checking the images of a node: %w", err)
 	}

@@ -197,4 +197,6 @@ func (b *builder) step(what string, usually time.Duration) func() {
 }
 
 // say prints one line of progress.
-func (b *builder) say(format string, args ...any) { fmt.Fprintf(b.out, "harness: "+format+"\n", args...) }
+func (b *builder) say(format string, args ...any) {
+	fmt.Fprintf(b.out, "harness: "+format+"\n", args...)
+}
