@@ -103,6 +103,9 @@ type Options struct {
 	KindConfig string
 	// NodeImage is the image of a Kind cluster's nodes, which the engine has or can pull.
 	NodeImage string
+	// MakeNodeImage gets the NodeImage when it is empty, after everything else has been found to be in order. The function
+	// Ensure of package harness/nodeimage can.
+	MakeNodeImage func(ctx context.Context) (string, error)
 	// ImageArchives are archives as docker save writes them, of one platform, whose images every node of a Kind cluster gets.
 	ImageArchives []string
 	// Keep says whether a Kind cluster outlives Stop.

@@ -90,7 +90,6 @@ func ensureImage(ctx context.Context, image, arch string, p *progress) error {
 		if got, err = askDocker(ctx, "image", "inspect", "--format", format, image); err != nil {
 			return fmt.Errorf("looking at the node image %s: %w", image, err)
 		}
-		p.done("pulled " + image)
 	}
 	if got != arch {
 		return fmt.Errorf("the node image %s is for %s and the engine for %s: name one for %[3]s", image, got, arch)

@@ -63,7 +63,7 @@ func (s *kindSite) prepare(ctx context.Context) (err error) {
 	if s.archives, err = readArchives(s.ImageArchives); err != nil {
 		return err
 	}
-	if s.NodeImage == "" {
+	if s.NodeImage == "" && s.MakeNodeImage == nil {
 		return errors.New("no node image is named: package harness/nodeimage has one")
 	}
 	if err := checkLimits(s.limits, len(s.config.Nodes)); err != nil {
@@ -76,9 +76,15 @@ func (s *kindSite) prepare(ctx context.Context) (err error) {
 	if err := nameIsFree(ctx, s.Name); err != nil {
 		return err
 	}
+	if s.NodeImage == "" {
+		if s.NodeImage, err = s.MakeNodeImage(ctx); err != nil {
+			return err
+		}
+	}
 	if err := ensureImage(ctx, s.NodeImage, arch, s.progress); err != nil {
 		return err
 	}
+	s.progress.done("node image " + s.NodeImage)
 	return s.claim(ctx)
 }
 
@@ -104,7 +110,7 @@ func (s *kindSite) claim(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, s.takeDown(ctx))
 	}
-	s.progress.done("claimed the name " + s.Name + " for Kubernetes " + version)
+	s.progress.done(fmt.Sprintf("Kubernetes %s as cluster %s", version, s.Name))
 	return nil
 }
 

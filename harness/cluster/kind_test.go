@@ -259,3 +259,38 @@ func TestDelete(t *testing.T) {
 	}
 	expectEmpty(t, os.TempDir())
 }
+
+func TestWhatIsKept(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		keep   Keep
+		failed bool
+		want   string
+	}{
+		"Never":           {keep: KeepNever, failed: true, want: "end"},
+		"Always":          {keep: KeepAlways, want: "leave"},
+		"OnFailureFailed": {keep: KeepOnFailure, failed: true, want: "leave"},
+		"OnFailurePassed": {keep: KeepOnFailure, want: "end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls []string
+			h := &handle{
+				level: Kind, keep: tc.keep,
+				end:   func(context.Context) error { calls = append(calls, "end"); return nil },
+				leave: func() error { calls = append(calls, "leave"); return nil },
+			}
+			if tc.failed {
+				h.Failed()
+			}
+			for range 2 { // The second call finds nothing to do.
+				if err := h.Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			if !slices.Equal(calls, []string{tc.want}) {
+				t.Errorf("Stop() called %v, want %s once", calls, tc.want)
+			}
+		})
+	}
+}

@@ -95,6 +95,28 @@ func TestRunForwardsSignals(t *testing.T) {
 	}
 }
 
+func TestRunTellsItsTimesAndKeepsTheLogsOfAFailure(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int][]string{0: {"times of the run:", " command\n", " total\n"}, 5: {"envtest: the logs are in ", " logs\n"}} {
+		logs := filepath.Join(t.TempDir(), "logs")
+		cmd := command(t, "run", "--level=envtest", "--logs="+logs, "--", "sh", "-c", fmt.Sprintf("exit %d", code))
+		var said strings.Builder
+		cmd.Stderr = io.MultiWriter(t.Output(), &said)
+		if got := exitOf(t, cmd.Run()); got != code {
+			t.Errorf("the exit code is %d, want the command's own, %d", got, code)
+		}
+		for _, line := range want {
+			if !strings.Contains(said.String(), line) {
+				t.Errorf("exit code %d: it said\n%swant %q", code, said.String(), line)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(logs, "kube-apiserver.log")); (err == nil) != (code != 0) {
+			t.Errorf("exit code %d: looking for the log of kube-apiserver: %v", code, err)
+		}
+		expectNothingLeft(t, cmd)
+	}
+}
+
 func TestUpStaysUntilInterrupted(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "up", "--level=kwok", "--nodes=1")
@@ -126,11 +148,13 @@ func TestFailuresAreSaid(t *testing.T) {
 		args []string
 		want string
 	}{
-		"NoCommand":    {args: []string{"run"}, want: "requires at least 1 arg"},
-		"UnknownLevel": {args: []string{"up", "--level=imagined"}, want: `unknown level "imagined"`},
-		"NotFound":     {args: []string{"run", "--", "/no/such/command"}, want: "starting the command: "},
-		"BadFlag":      {args: []string{"up", "--level=envtest", "--apiserver-flag=no-such=1"}, want: "unknown flag: --no-such"},
-		"NoCRDs":       {args: []string{"up", "--crds=/no/such/directory"}, want: "/no/such/directory"},
+		"NoCommand":     {args: []string{"run"}, want: "requires at least 1 arg"},
+		"UnknownLevel":  {args: []string{"up", "--level=imagined"}, want: `unknown level "imagined"`},
+		"NotFound":      {args: []string{"run", "--", "/no/such/command"}, want: "starting the command: "},
+		"BadFlag":       {args: []string{"up", "--level=envtest", "--apiserver-flag=no-such=1"}, want: "unknown flag: --no-such"},
+		"NothingToKeep": {args: []string{"up", "--level=kwok", "--keep=always"}, want: "only the level kind can keep one"},
+		"NoName":        {args: []string{"delete"}, want: "accepts 1 arg"},
+		"NoCRDs":        {args: []string{"up", "--crds=/no/such/directory"}, want: "/no/such/directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
