@@ -57,6 +57,11 @@ test-sim: | out/junit ## Run the suites on a simulated cluster with the real con
 	@JUNIT_DIR=$(JUNIT) $(CLUSTER) --level kwok -- $(GOTESTSUM) --junitfile $(JUNIT)/sim.xml -- $(RACE) ./test/sim/...
 	@$(GOTESTSUM) --junitfile $(JUNIT)/harness.xml -- $(RACE) ./harness/cluster ./harness/cmd/cluster
 
+.PHONY: node-image
+node-image: ## Get the image of kind's nodes, building it where it cannot be pulled. CHECK=1 also tests a cluster of it.
+	@go run ./harness/cmd/nodeimage
+	@$(if $(CHECK),go test -tags engine -count 1 -run 'TestNodes' -v ./harness/nodeimage)
+
 .PHONY: bench
 bench: ## Measure writes, convergence, memory and start-up beside the tutorial's reconciler.
 	@go run ./test/bench

@@ -37,8 +37,9 @@ func (b *builder) build(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp(b.cache, "node-")
-	if err != nil {
+	// Whoever builds this image holds its lock, and so owns the directory; one that was killed may have left it.
+	work := filepath.Join(b.cache, "node", strings.TrimPrefix(ref, name+":")+".work")
+	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
 		return fmt.Errorf("making a directory for the parts: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
