@@ -1,0 +1,81 @@
+// Package e2e_test shows the operator at work from end to end. The same features serve real nodes (kind), simulated ones
+// (kwok) and clusters that somebody else runs (existing); what a level cannot show is listed as skipped, with the reason.
+package e2e_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/e2e-framework/pkg/env"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+
+	"github.com/example-inc/memcached-operator/test/suite"
+)
+
+// kinds are those that most features are shown for.
+var kinds = []*suite.Kind{suite.Memcached, suite.MyApp}
+
+var (
+	on      *site
+	testenv env.Environment
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cfg, err := envconf.NewFromFlags()
+	if err != nil {
+		return fail(err)
+	}
+	ctrl.SetLogger(logr.Discard())
+	if on, err = open(ctx); err != nil {
+		return fail(err)
+	}
+	testenv = env.NewWithConfig(cfg.WithSkipLabels(on.lacking()))
+	flag.Parse()
+	if !given("test.parallel") { // Features mostly wait.
+		if err := flag.Set("test.parallel", "10"); err != nil {
+			return fail(err)
+		}
+	}
+	code := m.Run()
+	if err := on.close(context.WithoutCancel(ctx)); err != nil {
+		code = max(code, fail(err))
+	}
+	on.times.print(os.Stdout)
+	return code
+}
+
+func fail(err error) int {
+	_, _ = fmt.Fprintln(os.Stderr, "e2e:", err)
+	return 1
+}
+
+// TestFeatures shows one feature after the other, those that disturb nobody side by side and first.
+func TestFeatures(t *testing.T) {
+	t.Run("Together", func(t *testing.T) {
+		for _, kind := range kinds {
+			for _, theme := range []func(*suite.Kind) []story{lifecycle, scaling, deletion, orphan} {
+				for _, s := range theme(kind) {
+					s.together(t)
+				}
+			}
+		}
+	})
+}
+
+// given tells whether a flag was set on the command line.
+func given(name string) bool {
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
