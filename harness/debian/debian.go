@@ -27,8 +27,9 @@ import (
 const (
 	// Bookworm is the suite that is known to work: its systemd boots on both versions of control groups.
 	Bookworm = "bookworm"
-	// Minbase and Extract are variants of mmdebstrap's: a small system, and nothing but the files of the packages.
+	// Minbase is the variant of mmdebstrap's that is a small system.
 	Minbase = "minbase"
+	// Extract is the variant that is nothing but the files of the packages; no script of theirs has run.
 	Extract = "extract"
 
 	// EnvRefresh names the variable that, set to anything, makes everything again.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -55,7 +56,7 @@ func (m *maker) run(ctx context.Context, r Request, target string) error {
 	}
 	sources := m.sources(r.Suite)
 	cmd := exec.CommandContext(ctx, m.command, arguments(r, target, sources)...)
-	cmd.Env = append(m.environ, append(hostProxies(ctx, m.environ), epoch)...)
+	cmd.Env = slices.Concat(m.environ, hostProxies(ctx, m.environ), []string{epoch})
 	cmd.Stdin = strings.NewReader(sources)
 	cmd.WaitDelay = stopDelay
 	contain(cmd)

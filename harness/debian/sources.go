@@ -98,7 +98,7 @@ func parseLines(text string) []source {
 		var s source
 		rest = strings.TrimSpace(rest)
 		if inside, after, ok := strings.Cut(rest, "]"); ok && strings.HasPrefix(inside, "[") {
-			for _, option := range strings.Fields(inside[1:]) {
+			for option := range strings.FieldsSeq(inside[1:]) {
 				name, value, _ := strings.Cut(option, "=")
 				s.set(name, value)
 			}

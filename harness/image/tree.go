@@ -131,10 +131,10 @@ func newEntry(file File) (entry, error) {
 			e.mode = 0o755
 		}
 	}
-	switch {
-	case e.mode == fs.ModeDir:
+	switch e.mode {
+	case fs.ModeDir:
 		e.mode |= 0o755
-	case e.mode == 0:
+	case 0:
 		e.mode = 0o644
 	}
 	return e, nil
