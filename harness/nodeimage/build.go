@@ -48,10 +48,10 @@ func (b *builder) build(ctx context.Context, ref string) error {
 		return err
 	}
 	a := &assembly{builder: b, ref: ref, base: strings.Replace(ref, name, name+"-base", 1), work: work}
+	defer a.discard(ctx, "image", "rm", "--no-prune", a.base)
 	if err := a.makeBase(ctx, rootfs, kind, paths); err != nil {
 		return err
 	}
-	defer a.discard(ctx, "image", "rm", "--no-prune", a.base)
 	images, err := a.images(ctx, rootfs, kind, paths)
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func missingImages(table string, images map[string]string) error {
 func (a *assembly) discard(ctx context.Context, args ...string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
-	if _, err := a.docker.run(ctx, nil, args...); err != nil {
+	if _, err := a.docker.run(ctx, nil, args...); err != nil && !strings.Contains(strings.ToLower(err.Error()), "no such") {
 		a.say("cannot clean up: %v", err)
 	}
 }
