@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// run runs the program and returns what it prints.
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out strings.Builder
+	root := rootCommand()
+	root.SetOut(&out)
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	var busy atomic.Int32
+	handler := http.NewServeMux()
+	handler.HandleFunc("/body", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("the body")) })
+	handler.HandleFunc("/forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", http.StatusForbidden) })
+	handler.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Header.Get("Authorization"))) })
+	handler.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	handler.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
+		if busy.Add(1) < 3 {
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+		}
+	})
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		path string
+		args []string
+		out  string
+		err  string
+	}{
+		"Body":          {path: "/body", args: []string{"--insecure"}, out: "the body"},
+		"Certificate":   {path: "/body", err: "certificate"},
+		"Token":         {path: "/token", args: []string{"--insecure", "--token-file", token}, out: "Bearer secret"},
+		"NoToken":       {path: "/token", args: []string{"--insecure", "--token-file", "/no/such"}, err: "open /no/such"},
+		"Forbidden":     {path: "/forbidden", args: []string{"--insecure"}, err: "403 Forbidden: not you"},
+		"StatusOnly":    {path: "/forbidden", args: []string{"--insecure", "--status"}, out: "403\n"},
+		"Hang":          {path: "/hang", args: []string{"--insecure", "--timeout", "100ms"}, err: context.DeadlineExceeded.Error()},
+		"BusyForAWhile": {path: "/busy", args: []string{"--insecure", "--within", "1m"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := run(t, append([]string{"fetch", server.URL + tc.path}, tc.args...)...)
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("error %v, want %q", err, tc.err)
+			}
+			if out != tc.out {
+				t.Errorf("printed %q, want %q", out, tc.out)
+			}
+		})
+	}
+}
