@@ -7,6 +7,11 @@ MAKEFLAGS += --no-print-directory
 IMG ?= memcached-operator:latest
 ## TIMEOUT is how long deploy, undeploy and uninstall wait, in seconds.
 TIMEOUT ?= 120
+## LEVEL is where e2e runs: kind, kwok or existing. These are for e2e, too, and unset by default:
+## KEEP=1 or on-failure keeps a kind cluster; FEATURE is a pattern of the features to run; NODE_IMAGE is a kind cluster's own;
+## E2E_CONTEXT is the context of an existing cluster.
+LEVEL ?= kind
+export KEEP FEATURE NODE_IMAGE E2E_CONTEXT
 ## FUZZTIME is how long each fuzz target runs.
 FUZZTIME ?= 10s
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -25,7 +30,7 @@ CLUSTER := go run ./harness/cmd/cluster run --crds config/crd/bases
 help: ## Show this help.
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make <target>" } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+		/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: bin/demo ## Show the operator at work on a simulated cluster, verify each step, and tear everything down.
@@ -43,7 +48,7 @@ test: test-unit test-envtest ## Run the unit tests and the suites against a real
 .PHONY: test-unit
 test-unit: | out/junit ## Run the unit tests, which need no cluster.
 	@echo "unit tests$(if $(RACE),, (no C compiler: the race detector is off))"
-	@$(GOTESTSUM) --junitfile $(JUNIT)/unit.xml -- $(RACE) $$(go list ./... | grep -vE '/(test/envtest|test/sim|test/fixtures/play|harness/cluster|harness/cmd/cluster)(/|$$)')
+	@$(GOTESTSUM) --junitfile $(JUNIT)/unit.xml -- $(RACE) $$(go list ./... | grep -vE '/(test/envtest|test/sim|test/e2e|test/fixtures/play|harness/cluster|harness/cmd/cluster)(/|$$)')
 	@cd tools/deploy && $(GOTESTSUM) --junitfile $(JUNIT)/deploy.xml -- ./...
 
 .PHONY: test-envtest
@@ -61,6 +66,10 @@ test-sim: | out/junit ## Run the suites on a simulated cluster with the real con
 node-image: ## Get the image of kind's nodes, building it where it cannot be pulled. CHECK=1 also tests a cluster of it.
 	@go run ./harness/cmd/nodeimage
 	@$(if $(CHECK),go test -tags engine -count 1 -run 'TestNodes' -v ./harness/nodeimage)
+
+.PHONY: e2e
+e2e: | out/junit ## Run the features from end to end on a new kind cluster; LEVEL=kwok simulates it, LEVEL=existing uses yours.
+	@LEVEL=$(LEVEL) IMG=$(IMG) JUNIT=$(JUNIT) GOTESTSUM='$(GOTESTSUM)' hack/e2e.sh
 
 .PHONY: bench
 bench: ## Measure writes, convergence, memory and start-up beside the tutorial's reconciler.

@@ -13,7 +13,7 @@ import (
 var (
 	fence = regexp.MustCompile("(?s)```(\\w*)\n(.*?)```")
 	// makeCommand is a make command, in a fenced block or inline.
-	makeCommand = regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)")
+	makeCommand = regexp.MustCompile("(?m)(?:^|`)make ([a-z0-9-]+)")
 	link        = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 )
 
@@ -73,7 +73,7 @@ func TestHelpListsEveryTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, match := range regexp.MustCompile(`(?m)^\.PHONY: ([a-z-]+)$`).FindAllStringSubmatch(read(t, "../Makefile"), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^\.PHONY: ([a-z0-9-]+)$`).FindAllStringSubmatch(read(t, "../Makefile"), -1) {
 		if !strings.Contains(string(help), "  "+match[1]+" ") {
 			t.Errorf("make help does not list %s", match[1])
 		}

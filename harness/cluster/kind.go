@@ -36,6 +36,19 @@ type kindSite struct {
 	progress *progress
 }
 
+// Check tells whether a cluster of the Kind level could be started, as far as that costs nothing to find out: before images
+// are made for it, say. Of other levels it knows nothing that Start would not find out as early.
+func Check(ctx context.Context, o Options) error {
+	o = o.withDefaults()
+	if err := o.check(); err != nil || o.Level != Kind {
+		return err
+	}
+	if _, err := (&kindSite{Options: o}).check(ctx); err != nil {
+		return fmt.Errorf("starting the %s level: %w", o.Level, err)
+	}
+	return nil
+}
+
 // startKind starts a cluster of containers after it has looked whether that can work. Nothing that the engine has is
 // touched before the name is claimed, and nothing but what has that name after.
 func startKind(ctx context.Context, o Options, p *progress) (Cluster, error) {
@@ -52,31 +65,37 @@ func startKind(ctx context.Context, o Options, p *progress) (Cluster, error) {
 	return h, nil
 }
 
-// prepare refuses what cannot work, and claims the cluster's name.
-func (s *kindSite) prepare(ctx context.Context) (err error) {
+// check refuses what cannot work, as far as it costs nothing to find out, and returns the engine's architecture.
+func (s *kindSite) check(ctx context.Context) (arch string, err error) {
 	if err := checkName(s.Name); err != nil {
-		return err
+		return "", err
 	}
 	if s.config, err = readKindConfig(s.KindConfig); err != nil {
-		return err
+		return "", err
 	}
+	if err := checkLimits(s.limits, len(s.config.Nodes)); err != nil {
+		return "", err
+	}
+	if arch, err = engineAnswers(ctx); err != nil {
+		return "", err
+	}
+	return arch, nameIsFree(ctx, s.Name)
+}
+
+// prepare checks, makes sure of the images, and claims the cluster's name.
+func (s *kindSite) prepare(ctx context.Context) (err error) {
 	if s.archives, err = readArchives(s.ImageArchives); err != nil {
 		return err
 	}
-	if s.NodeImage == "" && s.MakeNodeImage == nil {
-		return errors.New("no node image is named: package harness/nodeimage has one")
-	}
-	if err := checkLimits(s.limits, len(s.config.Nodes)); err != nil {
-		return err
-	}
-	arch, err := engineAnswers(ctx)
+	arch, err := s.check(ctx)
 	if err != nil {
 		return err
 	}
-	if err := nameIsFree(ctx, s.Name); err != nil {
-		return err
-	}
-	if s.NodeImage == "" {
+	switch {
+	case s.NodeImage != "":
+	case s.MakeNodeImage == nil:
+		return errors.New("no node image is named: package harness/nodeimage has one")
+	default:
 		if s.NodeImage, err = s.MakeNodeImage(ctx); err != nil {
 			return err
 		}

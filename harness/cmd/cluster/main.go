@@ -48,7 +48,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(), upCommand(), deleteCommand())
+	root.AddCommand(runCommand(), upCommand(), checkCommand(), deleteCommand())
 	return root
 }
 

@@ -22,3 +22,15 @@ func deleteCommand() *cobra.Command {
 		},
 	}
 }
+
+func checkCommand() *cobra.Command {
+	var o cluster.Options
+	cmd := &cobra.Command{
+		Use:   "check [flags]",
+		Short: "Tell whether a kind cluster could be started, before images are made for it",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cluster.Check(cmd.Context(), o) },
+	}
+	addFlags(cmd, &o, cluster.Kind)
+	return cmd
+}
