@@ -22,6 +22,9 @@ func playChild(mode string) int {
 	if mode == "flag" {
 		o.APIServerFlags = map[string]string{"no-such-flag": "1"}
 	}
+	if o.Level == Kind { // With the fake engine in PATH.
+		o.Name, o.NodeImage, o.limits = "child", "some/node:v1.37.2", os.TempDir()
+	}
 	c, err := Start(ctx, o)
 	if err != nil {
 		fmt.Println("failed", err)

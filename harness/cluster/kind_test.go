@@ -224,6 +224,31 @@ func TestCancelledKindStartIsGivenUp(t *testing.T) {
 	expectEmpty(t, os.TempDir())
 }
 
+// Whatever ends the process, the watchdog removes the nodes that had been started, and those that come later.
+func TestKilledKindStartLeavesNothing(t *testing.T) {
+	fake := fakeEngine(t, map[string]string{
+		`"inspect --type=image "*`:           `touch $here/creating; while ! [ -e $here/first ]; do sleep 0.05; done; exit 1`,
+		`"ps "*io.x-k8s.kind.cluster=child*`: `[ -e $here/creating ] || exit 0; [ -e $here/first ] || echo node1; [ -e $here/first ] && ! [ -e $here/second ] && echo node2; true`,
+		`"ps "*harness.run-dir=*`:            `[ -e $here/claim ] || echo claim1`,
+		`"rm --force --volumes node1"`:       "touch $here/first",
+		`"rm --force --volumes node2"`:       "touch $here/second",
+		`"rm --force --volumes claim1"`:      "touch $here/claim",
+	})
+	c := startChild(t, "signal", Kind)
+	eventually(t, "kind to create nodes", func() bool { _, err := os.Stat(filepath.Join(fake.dir, "creating")); return err == nil })
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.cmd.Wait() // Killed.
+	c.expectNothingLeft(t)
+	calls := strings.Join(fake.calls(t), "\n")
+	for _, container := range []string{"node1", "node2", "claim1"} {
+		if !strings.Contains(calls, "rm --force --volumes "+container) {
+			t.Errorf("%s is left; the calls were\n%s", container, calls)
+		}
+	}
+}
+
 func TestKeepIsForKindAlone(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{{Level: Kwok, Keep: KeepAlways}, {Level: Envtest, Keep: KeepOnFailure}, {Level: Kind, Keep: "perhaps"}} {
