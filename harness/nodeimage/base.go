@@ -16,9 +16,6 @@ import (
 // commandPath is where a node, and a container of its images, finds programs.
 const commandPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// units is where Debian's systemd has its units.
-const units = "/usr/lib/systemd/system"
-
 // tidy leaves a systemd that starts what a node needs and nothing else, as kind's own base image does.
 const tidy = `set -e; cd "$1"
 rm -f usr/lib/systemd/system/sysinit.target.wants/systemd-tmpfiles-setup.service

@@ -91,11 +91,7 @@ func (a *assembly) makeBase(ctx context.Context, rootfs, kind string, paths bina
 func (a *assembly) images(ctx context.Context, rootfs, kind string, paths binaries.Paths) (map[string]string, error) {
 	done := a.step("making the images of the control plane", 15*time.Second)
 	defer done()
-	settings, err := os.ReadFile(filepath.Join(kind, "etc", "containerd", "config.toml"))
-	if err != nil {
-		return nil, fmt.Errorf("reading containerd's settings: %w", err)
-	}
-	pause, err := pauseImage(settings)
+	pause, err := pauseImage(kind)
 	if err != nil {
 		return nil, err
 	}

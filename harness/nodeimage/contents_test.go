@@ -3,6 +3,7 @@ package nodeimage
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -92,10 +93,21 @@ func TestNetworkTemplate(t *testing.T) {
 	}
 }
 
+// settings is a directory like kind's, with some settings of containerd.
+func settings(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "etc", "containerd", "config.toml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o444)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestContainerdSettings(t *testing.T) {
 	t.Parallel()
-	const before = "version = 2\n  sandbox_image = \"example/pause:1\"\n  restrict_oom_score_adj = false\n"
-	got, err := containerdSettings([]byte(before))
+	kind := settings(t, "version = 2\n  sandbox_image = \"example/pause:1\"\n  restrict_oom_score_adj = false\n")
+	got, err := containerdSettings(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,13 +116,14 @@ func TestContainerdSettings(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if pause, err := pauseImage(got); err != nil || pause != "example/pause:1" {
+	if pause, err := pauseImage(kind); err != nil || pause != "example/pause:1" {
 		t.Errorf("pauseImage() = %q, %v", pause, err)
 	}
-	if _, err := containerdSettings([]byte("version = 3\n")); err == nil {
-		t.Error("settings that cannot be changed must be refused")
+	other := settings(t, "version = 3\n")
+	if _, err := containerdSettings(other); err == nil || !strings.Contains(err.Error(), "restrict_oom_score_adj") {
+		t.Errorf("settings that cannot be changed must be refused, got %v", err)
 	}
-	if _, err := pauseImage([]byte("version = 3\n")); err == nil {
+	if _, err := pauseImage(other); err == nil {
 		t.Error("settings without a sandbox image must be refused")
 	}
 }
@@ -139,13 +152,10 @@ func TestContainersHaveKindsHookAndNoLimits(t *testing.T) {
 
 func TestKindFilesHaveKindsModes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for _, name := range []string{"usr/local/bin/entrypoint", "kind/bin/hook.sh", "kind/README", "etc/containerd/config.toml"} {
+	dir := settings(t, "restrict_oom_score_adj = false\n")
+	for _, name := range []string{"usr/local/bin/entrypoint", "kind/bin/hook.sh", "kind/README"} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("restrict_oom_score_adj = false\n"), 0o444); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("as it is"), 0o444)); err != nil {
 			t.Fatal(err)
 		}
 	}

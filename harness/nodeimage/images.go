@@ -73,7 +73,7 @@ func imageNames(ctx context.Context, kubeadm string) (map[string]string, error) 
 		return nil, fmt.Errorf("asking kubeadm for the names of images: %w", err)
 	}
 	names := map[string]string{}
-	for _, ref := range strings.Fields(string(out)) {
+	for ref := range strings.FieldsSeq(string(out)) {
 		repository, _, _ := strings.Cut(path.Base(ref), ":")
 		names[repository] = ref
 	}

@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/example-inc/memcached-operator/harness/image"
 )
@@ -71,12 +70,8 @@ func kindFiles(dir string) ([]image.File, error) {
 			f.Mode = 0o755
 		}
 		if f.Path == "/etc/containerd/config.toml" {
-			settings, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
 			f.Source = ""
-			if f.Data, err = containerdSettings(settings); err != nil {
+			if f.Data, err = containerdSettings(dir); err != nil {
 				return err
 			}
 		}
@@ -89,8 +84,12 @@ func kindFiles(dir string) ([]image.File, error) {
 	return found, nil
 }
 
-// containerdSettings are kind's, changed in two places.
-func containerdSettings(kinds []byte) ([]byte, error) {
+// containerdSettings are those of kind's files in dir, changed in two places.
+func containerdSettings(dir string) ([]byte, error) {
+	kinds, err := readSettings(dir)
+	if err != nil {
+		return nil, err
+	}
 	// A host may lack the capability to protect a container from the kernel's memory killer.
 	const strict, clipped = "restrict_oom_score_adj = false", "restrict_oom_score_adj = true"
 	if !bytes.Contains(kinds, []byte(strict)) {
@@ -104,10 +103,22 @@ func containerdSettings(kinds []byte) ([]byte, error) {
 var sandboxImage = regexp.MustCompile(`(?m)^\s*sandbox_image = "([^"]+)"`)
 
 // pauseImage is the name that kind's settings give to the image which holds a pod's namespaces.
-func pauseImage(settings []byte) (string, error) {
+func pauseImage(dir string) (string, error) {
+	settings, err := readSettings(dir)
+	if err != nil {
+		return "", err
+	}
 	match := sandboxImage.FindSubmatch(settings)
 	if match == nil {
 		return "", errors.New("containerd's settings name no sandbox image")
 	}
-	return strings.TrimSpace(string(match[1])), nil
+	return string(match[1]), nil
+}
+
+func readSettings(dir string) ([]byte, error) {
+	settings, err := os.ReadFile(filepath.Join(dir, "etc", "containerd", "config.toml"))
+	if err != nil {
+		return nil, fmt.Errorf("reading containerd's settings: %w", err)
+	}
+	return settings, nil
 }
