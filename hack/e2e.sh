@@ -21,19 +21,17 @@ summary() {
 		grep -vE '^(PASS|FAIL|ok)' || true
 }
 
-# load makes the images and has the cluster load them, and tells the tests their names.
+# load makes the images and has the cluster load them, and tells the tests their names: the line "probe-v1 probe:abc path"
+# becomes E2E_PROBE_V1_IMAGE=probe:abc.
 load() {
-	local archives archive ref
-	archives=$(make images)
-	for archive in $archives; do
-		ref=$(tar -xOf "$archive" manifest.json | sed 's/.*"RepoTags":\["\([^"]*\)".*/\1/')
-		case $ref in
-		*memcached-operator*) export E2E_OPERATOR_IMAGE=$ref ;;
-		*probe*) export E2E_PROBE_IMAGE=$ref ;;
-		*) export E2E_MEMCACHED_IMAGE=$ref ;;
-		esac
+	local name ref archive made variable
+	made=$(make images) # Alone, so that its failure is one.
+	while read -r name ref archive; do
+		variable=E2E_$(tr a-z- A-Z_ <<<"$name")_IMAGE
+		export "$variable=$ref"
 		run+=(--load "$archive")
-	done
+	done <<<"$made"
+	export E2E_OPERATOR_IMAGE=$E2E_MEMCACHED_OPERATOR_IMAGE E2E_PROBE_IMAGE=$E2E_PROBE_V1_IMAGE
 }
 
 [[ ${1:-} != summary ]] || { summary; exit; }
