@@ -108,6 +108,7 @@ func (a *assembly) images(ctx context.Context, rootfs, kind string, paths binari
 	}
 	archives := map[string]string{}
 	for i, img := range images {
+		img.Compress = true // The engine copies them for each node.
 		archives[img.Ref] = filepath.Join(a.work, fmt.Sprintf("image-%d.tar", i))
 		if err := img.Write(archives[img.Ref]); err != nil {
 			return nil, err
