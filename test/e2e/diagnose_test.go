@@ -22,6 +22,7 @@ import (
 
 	appv1alpha1 "github.com/example-inc/memcached-operator/api/app/v1alpha1"
 	cachev1 "github.com/example-inc/memcached-operator/api/cache/v1"
+	"github.com/example-inc/memcached-operator/harness/cluster"
 )
 
 // tail is how many lines of a log are shown on the console.
@@ -77,6 +78,9 @@ func (s *stage) objects(ctx context.Context) ([]byte, error) {
 
 // podLogs writes the logs of the namespace's pods, where containers run.
 func (s *stage) podLogs(ctx context.Context, dir string) error {
+	if !s.Has(cluster.Containers) {
+		return nil
+	}
 	return s.logsOf(ctx, s.namespace, nil, func(name, log string) error {
 		return os.WriteFile(filepath.Join(dir, name+".log"), []byte(log), 0o644)
 	})

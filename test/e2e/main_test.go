@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -60,15 +61,21 @@ func fail(err error) int {
 	return 1
 }
 
-// TestFeatures shows one feature after the other, those that disturb nobody side by side and first.
+// TestFeatures shows one feature after the other: first those that disturb nobody, side by side, then those that act on the
+// operator itself or on nodes, each alone, and last the operator's end.
 func TestFeatures(t *testing.T) {
 	t.Run("Together", func(t *testing.T) {
-		for _, kind := range kinds {
-			for _, theme := range []func(*suite.Kind) []story{lifecycle, scaling, deletion, orphan} {
+		for _, theme := range []func(*suite.Kind) []story{deletion, rollout, lifecycle, scaling, orphan, application} {
+			for _, kind := range kinds {
 				for _, s := range theme(kind) {
 					s.together(t)
 				}
 			}
+		}
+	})
+	t.Run("Alone", func(t *testing.T) {
+		for _, s := range slices.Concat(rights(), draining(), process(), undeploying()) {
+			s.alone(t)
 		}
 	})
 }

@@ -121,7 +121,7 @@ func (p *processes) KillLeader(_ context.Context, sig syscall.Signal) error {
 		if err != nil {
 			return fmt.Errorf("reading the log of a manager: %w", err)
 		}
-		if strings.Contains(string(log), "successfully acquired lease") {
+		if strings.Contains(string(log), "Successfully acquired lease") {
 			p.running = append(p.running[:i:i], p.running[i+1:]...)
 			replica.Signal(sig)
 			return nil
@@ -173,7 +173,7 @@ func (p *processes) Log(context.Context) (map[string]string, error) {
 }
 
 func (p *processes) Undeploy(ctx context.Context) error {
-	if _, err := p.command(ctx, "hack/cluster.sh", "undeploy"); err != nil {
+	if _, err := p.command(ctx, nil, "hack/cluster.sh", "undeploy"); err != nil {
 		return err
 	}
 	return p.Remove(ctx)

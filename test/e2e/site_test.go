@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,8 +61,12 @@ func open(ctx context.Context) (*site, error) {
 		probe:     cmp.Or(os.Getenv("E2E_PROBE_IMAGE"), "probe:e2e"),
 	}}
 	level := cluster.Level(cmp.Or(os.Getenv(cluster.EnvLevel), string(cluster.Kwok)))
+	options := cluster.Options{Level: level, Name: "e2e"}
+	if level == cluster.Kwok { // Elsewhere they come with the operator.
+		options.CRDPaths = []string{filepath.Join(root, "config/crd/bases")}
+	}
 	err := s.times.of("cluster", func() (err error) {
-		s.Cluster, err = cluster.Start(ctx, cluster.Options{Level: level, Name: "e2e", CRDPaths: []string{filepath.Join(root, "config/crd/bases")}})
+		s.Cluster, err = cluster.Start(ctx, options)
 		return err
 	})
 	if err != nil {
@@ -115,7 +120,9 @@ func (s *site) unused(ctx context.Context) error {
 	}
 	for _, kind := range kinds {
 		list := kind.List()
-		if err := s.client.List(ctx, list); err != nil {
+		if err := s.client.List(ctx, list); meta.IsNoMatchError(err) {
+			continue
+		} else if err != nil {
 			return fmt.Errorf("looking at the cluster: listing %s: %w", kind.Resource, err)
 		}
 		if n := meta.LenList(list); n > 0 {
@@ -137,16 +144,16 @@ func (s *site) close(ctx context.Context) error {
 
 // kubectl runs kubectl as the administrator, and returns what it printed.
 func (s *site) kubectl(ctx context.Context, args ...string) (string, error) {
-	return s.command(ctx, s.kubectlPath, args...)
+	return s.command(ctx, nil, s.kubectlPath, args...)
 }
 
 // command runs a program in the repository's root, with the cluster's kubeconfig and a kubectl in its environment.
-func (s *site) command(ctx context.Context, program string, args ...string) (string, error) {
+func (s *site) command(ctx context.Context, env []string, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "PATH="+os.Getenv("PATH")+":"+filepath.Dir(s.kubectlPath))
+	cmd.Env = slices.Concat(os.Environ(), env, []string{"KUBECONFIG=" + s.kubeconfig, "PATH=" + os.Getenv("PATH") + ":" + filepath.Dir(s.kubectlPath)})
 	out, err := cmd.CombinedOutput()
 	s.warnings.scan(string(out))
 	if err != nil {
