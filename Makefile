@@ -71,6 +71,10 @@ node-image: ## Get the image of kind's nodes, building it where it cannot be pul
 e2e: | out/junit ## Run the features from end to end on a new kind cluster; LEVEL=kwok simulates it, LEVEL=existing uses yours.
 	@LEVEL=$(LEVEL) IMG=$(IMG) JUNIT=$(JUNIT) GOTESTSUM='$(GOTESTSUM)' hack/e2e.sh
 
+.PHONY: images
+images: ## Make the images of the end-to-end tests as archives in out/images, and print their names, references and paths.
+	@go run ./hack/images -version '$(VERSION)' $(if $(filter command,$(origin IMG)),-operator '$(IMG)')
+
 .PHONY: bench
 bench: ## Measure writes, convergence, memory and start-up beside the tutorial's reconciler.
 	@go run ./test/bench
@@ -128,7 +132,7 @@ undeploy: ## Delete all custom resources, wait until they are gone, then remove 
 .PHONY: bin/manager
 bin/manager:
 	@echo "building $@ $(VERSION)"
-	@go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/manager
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/manager
 
 .PHONY: bin/demo
 bin/demo:
