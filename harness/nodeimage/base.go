@@ -45,6 +45,21 @@ func programs() []binaries.Tool {
 	return append(binaries.Node(), binaries.Etcd, binaries.KubeAPIServer, binaries.Kubectl, binaries.KubeControllerManager, binaries.KubeScheduler)
 }
 
+// stopSignal is what systemd takes for a request to end.
+const stopSignal = "SIGRTMIN+3"
+
+// commitChanges undo what the container of a build was started with.
+var commitChanges = []string{"--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`, "--change", "CMD []"}
+
+// baseImage is a node that has no images of its own yet.
+func baseImage(ctx context.Context, rootfs, kind string, paths binaries.Paths) (image.Image, error) {
+	files, err := baseFiles(ctx, kind, paths)
+	if err != nil {
+		return image.Image{}, err
+	}
+	return image.Image{Base: rootfs, Files: files, Env: []string{"container=docker", commandPath}}, nil // systemd wants to know where it is.
+}
+
 // baseFiles are what a node has on top of Debian.
 func baseFiles(ctx context.Context, kind string, paths binaries.Paths) ([]image.File, error) {
 	all, err := kindFiles(kind)

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/example-inc/memcached-operator/harness/binaries"
 	"github.com/example-inc/memcached-operator/harness/debian"
-	"github.com/example-inc/memcached-operator/harness/image"
 )
 
 const (
@@ -67,17 +68,14 @@ type assembly struct {
 
 // makeBase makes the image of a node that has no images of its own yet.
 func (a *assembly) makeBase(ctx context.Context, rootfs, kind string, paths binaries.Paths) error {
-	done := a.step("making the node's file system", 20*time.Second)
+	done := a.step("making the node's file system", 10*time.Second)
 	defer done()
-	files, err := baseFiles(ctx, kind, paths)
+	base, err := baseImage(ctx, rootfs, kind, paths)
 	if err != nil {
 		return err
 	}
+	base.Ref = a.base
 	archive := filepath.Join(a.work, "base.tar")
-	base := image.Image{
-		Ref: a.base, Base: rootfs, Files: files,
-		Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"}, Env: []string{"container=docker", commandPath},
-	}
 	if err := base.Write(archive); err != nil {
 		return err
 	}
@@ -89,7 +87,7 @@ func (a *assembly) makeBase(ctx context.Context, rootfs, kind string, paths bina
 
 // images writes the archives of the control plane's images.
 func (a *assembly) images(ctx context.Context, rootfs, kind string, paths binaries.Paths) (map[string]string, error) {
-	done := a.step("making the images of the control plane", 15*time.Second)
+	done := a.step("making the images of the control plane", 20*time.Second)
 	defer done()
 	pause, err := pauseImage(kind)
 	if err != nil {
@@ -107,24 +105,29 @@ func (a *assembly) images(ctx context.Context, rootfs, kind string, paths binari
 		return nil, err
 	}
 	archives := map[string]string{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, img := range images {
-		img.Compress = true // The engine copies them for each node.
-		archives[img.Ref] = filepath.Join(a.work, fmt.Sprintf("image-%d.tar", i))
-		if err := img.Write(archives[img.Ref]); err != nil {
-			return nil, err
-		}
+		archive := filepath.Join(a.work, fmt.Sprintf("image-%d.tar", i))
+		archives[img.Ref] = archive
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return img.Write(archive)
+		})
 	}
-	return archives, nil
+	return archives, group.Wait()
 }
 
 // fill has a node's own containerd take the images, and makes an image of that node.
 func (a *assembly) fill(ctx context.Context, images map[string]string) error {
-	done := a.step("giving the node its images", 30*time.Second)
+	done := a.step("giving the node its images", 15*time.Second)
 	defer done()
 	container := strings.ReplaceAll(a.base, ":", "-")
 	_, _ = a.docker.run(ctx, nil, "rm", "--force", "--volumes", container) // A build that was killed may have left it.
 	_, err := a.docker.run(ctx, nil, "run", "--detach", "--privileged", "--network", "none", "--name", container,
-		"--stop-signal", "SIGRTMIN+3", // What systemd takes for a request to end; the image inherits it.
+		"--stop-signal", stopSignal, // The image inherits it.
 		"--entrypoint", "timeout", a.base, abandoned, "containerd")
 	defer a.discard(ctx, "rm", "--force", "--volumes", container)
 	if err != nil {
@@ -147,7 +150,7 @@ func (a *assembly) fill(ctx context.Context, images map[string]string) error {
 	if _, err := a.docker.run(ctx, nil, "wait", container); err != nil {
 		return err
 	}
-	_, err = a.docker.run(ctx, nil, "commit", "--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`, "--change", "CMD []", container, a.ref)
+	_, err = a.docker.run(ctx, nil, append(append([]string{"commit"}, commitChanges...), container, a.ref)...)
 	return err
 }
 

@@ -55,7 +55,11 @@ func controlPlaneImages(ctx context.Context, root, pause string, paths binaries.
 	if err != nil {
 		return nil, err
 	}
-	return append(images, image.Image{Ref: pause, Files: sleeper, Entrypoint: []string{"/usr/bin/catatonit", "-P"}, User: "65535:65535"}), nil
+	images = append(images, image.Image{Ref: pause, Files: sleeper, Entrypoint: []string{"/usr/bin/catatonit", "-P"}, User: "65535:65535"})
+	for i := range images {
+		images[i].Compress = true // The engine copies them for each node.
+	}
+	return images, nil
 }
 
 // program is an image of one program.
