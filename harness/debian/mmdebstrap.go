@@ -3,16 +3,13 @@ package debian
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/example-inc/memcached-operator/harness/internal/keep"
 )
 
 const (
@@ -96,9 +93,9 @@ func (m *maker) report(r io.Reader) (last []string) {
 
 // explain turns what mmdebstrap said into one clear line, where the cause is a known one, and its last lines.
 func explain(err error, output []string, target string) error {
-	if line := lineWith(output, syscall.ENOSPC.Error(), "No space left on device"); line != "" {
-		// Where it unpacks need not be where the result goes.
-		return errors.Join(keep.Explain(syscall.ENOSPC, target), errors.New("mmdebstrap unpacks in TMPDIR, or /tmp, and said: "+line))
+	if line := lineWith(output, "No space left on device"); line != "" {
+		return fmt.Errorf("a disk is full: free some space in TMPDIR, or /tmp, where mmdebstrap unpacks, and in %s, where the result goes: %s: %w",
+			filepath.Dir(target), line, err)
 	}
 	if line := lineWith(output, "Temporary failure resolving", "Could not resolve", "Could not connect", "Unable to connect",
 		"Connection timed out", "connection failed", "Network is unreachable", "Connection refused"); line != "" {
