@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -18,7 +19,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	w := workshop{say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "images: "+format+"\n", args...) }}
+	w := workshop{answerLimit: answerLimit, say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "images: "+format+"\n", args...) }}
 	flag.StringVar(&w.operatorRef, "operator", "", "reference of the operator's image (default memcached-operator with a tag that changes with the content)")
 	flag.StringVar(&w.version, "version", "devel", "version of the operator")
 	flag.StringVar(&w.out, "out", filepath.Join("out", "images"), "directory for the archives")
@@ -39,6 +40,7 @@ type product struct{ name, ref, path string }
 // workshop is where images are made.
 type workshop struct {
 	operatorRef, version, out string
+	answerLimit               time.Duration
 	say                       func(format string, args ...any)
 }
 
@@ -49,9 +51,9 @@ func (w workshop) all(ctx context.Context) ([]product, error) {
 	}
 	var made [3][]product
 	group, ctx := errgroup.WithContext(ctx)
-	for i, make := range []func(context.Context) ([]product, error){w.operator, w.memcached, w.probe} {
+	for i, do := range []func(context.Context) ([]product, error){w.operator, w.memcached, w.probe} {
 		group.Go(func() (err error) {
-			made[i], err = make(ctx)
+			made[i], err = do(ctx)
 			return err
 		})
 	}

@@ -31,7 +31,7 @@ func (w workshop) pull(ctx context.Context, p product) error {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return errors.New("there is no docker command")
 	}
-	if err := pull(ctx, p.ref); err != nil {
+	if err := pull(ctx, p.ref, w.answerLimit); err != nil {
 		return err
 	}
 	saved := p.path + ".saved"
@@ -60,7 +60,7 @@ func rewrite(saved string, p product) error {
 }
 
 // pull gives up after a few seconds without a word of the registry: who cannot reach one must not wait for it each time.
-func pull(ctx context.Context, ref string) error {
+func pull(ctx context.Context, ref string, answerLimit time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, pullLimit, fmt.Errorf("the pull takes longer than %s", pullLimit))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
