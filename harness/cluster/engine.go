@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -57,8 +58,8 @@ func (e *dockerError) Unwrap() error { return e.err }
 // lastLine returns the last line of text that says something. The command's hint at its own help does not.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := strings.TrimSpace(lines[i])
+	for _, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(line)
 		if line != "" && !strings.HasPrefix(line, "See 'docker") && !strings.HasPrefix(line, "Run 'docker") {
 			return line
 		}

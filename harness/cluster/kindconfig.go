@@ -87,7 +87,7 @@ func versionMatches(image, version string) error {
 // checkName tells what is wrong with a Kind cluster's name.
 func checkName(name string) error {
 	if !clusterName.MatchString(name) {
-		return fmt.Errorf("%q cannot be a cluster's name: choose one of small letters, digits, - and .", name)
+		return fmt.Errorf("%q cannot be a cluster's name: it has small letters, digits, dots and dashes alone", name)
 	}
 	if len(name) > 50 {
 		return errors.New("the cluster's name is too long for its nodes' host names: choose one of at most 50 characters")

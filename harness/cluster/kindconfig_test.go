@@ -25,7 +25,7 @@ func TestKindConfig(t *testing.T) {
 	}{
 		"Mounts":      {reason: "paths start at the file's directory", config: twoNodes, nodes: 2},
 		"NoNodes":     {reason: "kind's default is one", config: "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n", nodes: 1},
-		"UnknownKey":  {reason: "a typing error", config: twoNodes + "netwroking: {}\n", want: "netwroking"},
+		"UnknownKey":  {reason: "a typing error", config: twoNodes + "networks: {}\n", want: "networks"},
 		"Another":     {reason: "any other YAML", config: "kind: Cluster\napiVersion: v1\n", want: "want a Cluster of kind.x-k8s.io/v1alpha4"},
 		"Named":       {reason: "two names would be one too many", config: twoNodes + "name: mine\n", want: "leave out the name"},
 		"NoSuchMount": {reason: "the engine would make a directory of it", config: strings.Replace(twoNodes, "policy.yaml", "nowhere.yaml", 1), want: "nowhere.yaml"},

@@ -36,41 +36,42 @@ func awaitNodes(ctx context.Context, admin *rest.Config, count int) error {
 
 // notReady says what is missing, nothing when all is there.
 func notReady(ctx context.Context, clients kubernetes.Interface, count int) string {
-	var missing []string
 	nodes, err := clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err.Error()
 	}
-	ready := 0
-	for _, node := range nodes.Items {
+	deployments, err := clients.AppsV1().Deployments(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	daemons, err := clients.AppsV1().DaemonSets(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+
+	var missing []string
+	lacks := func(what string, current bool, available, want int) {
+		if !current || available < want || want == 0 {
+			missing = append(missing, fmt.Sprintf("%d of %d of %s", available, want, what))
+		}
+	}
+	lacks("the nodes", true, readyNodes(nodes.Items), count)
+	for _, d := range deployments.Items {
+		lacks(d.Name, d.Status.ObservedGeneration >= d.Generation, int(d.Status.AvailableReplicas), int(d.Status.Replicas))
+	}
+	for _, d := range daemons.Items {
+		lacks(d.Name, d.Status.ObservedGeneration >= d.Generation, int(d.Status.NumberAvailable), count)
+	}
+	return strings.Join(missing, ", ")
+}
+
+func readyNodes(nodes []corev1.Node) (ready int) {
+	for _, node := range nodes {
 		for _, condition := range node.Status.Conditions {
 			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
 				ready++
 			}
 		}
 	}
-	if ready < count {
-		missing = append(missing, fmt.Sprintf("%d nodes are ready", ready))
-	}
-
-	system := clients.AppsV1()
-	deployments, err := system.Deployments(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err.Error()
-	}
-	for _, d := range deployments.Items {
-		if d.Status.ObservedGeneration < d.Generation || d.Status.AvailableReplicas < d.Status.Replicas || d.Status.Replicas == 0 {
-			missing = append(missing, fmt.Sprintf("%d of %d pods of %s are available", d.Status.AvailableReplicas, d.Status.Replicas, d.Name))
-		}
-	}
-	daemons, err := system.DaemonSets(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err.Error()
-	}
-	for _, d := range daemons.Items {
-		if d.Status.ObservedGeneration < d.Generation || int(d.Status.NumberAvailable) < count {
-			missing = append(missing, fmt.Sprintf("%d of %d pods of %s are available", d.Status.NumberAvailable, count, d.Name))
-		}
-	}
-	return strings.Join(missing, ", ")
+	return ready
 }
