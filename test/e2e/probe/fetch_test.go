@@ -28,7 +28,11 @@ func TestFetch(t *testing.T) {
 	handler := http.NewServeMux()
 	handler.HandleFunc("/body", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("the body")) })
 	handler.HandleFunc("/forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", http.StatusForbidden) })
-	handler.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Header.Get("Authorization"))) })
+	handler.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+		}
+	})
 	handler.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	handler.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
 		if busy.Add(1) < 3 {
@@ -49,8 +53,9 @@ func TestFetch(t *testing.T) {
 	}{
 		"Body":          {path: "/body", args: []string{"--insecure"}, out: "the body"},
 		"Certificate":   {path: "/body", err: "certificate"},
-		"Token":         {path: "/token", args: []string{"--insecure", "--token-file", token}, out: "Bearer secret"},
-		"NoToken":       {path: "/token", args: []string{"--insecure", "--token-file", "/no/such"}, err: "open /no/such"},
+		"Token":         {path: "/token", args: []string{"--insecure", "--token-file", token}},
+		"WithoutToken":  {path: "/token", args: []string{"--insecure"}, err: "401 Unauthorized: who are you"},
+		"NoTokenFile":   {path: "/token", args: []string{"--insecure", "--token-file", "/no/such"}, err: "open /no/such"},
 		"Forbidden":     {path: "/forbidden", args: []string{"--insecure"}, err: "403 Forbidden: not you"},
 		"StatusOnly":    {path: "/forbidden", args: []string{"--insecure", "--status"}, out: "403\n"},
 		"Hang":          {path: "/hang", args: []string{"--insecure", "--timeout", "100ms"}, err: context.DeadlineExceeded.Error()},

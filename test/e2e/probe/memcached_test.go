@@ -46,8 +46,8 @@ func (f *fake) talk(conn net.Conn) {
 		}
 		words := strings.Fields(line)
 		f.mu.Lock()
-		switch {
-		case words[0] == "set":
+		switch words[0] {
+		case "set":
 			var size int
 			_, _ = fmt.Sscan(words[4], &size)
 			value := make([]byte, size+2)
