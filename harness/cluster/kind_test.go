@@ -127,8 +127,8 @@ func TestKindRefusesInOneLineAndDeletesNothing(t *testing.T) {
 		},
 		"FewInotifyWatches": {
 			reason: "likewise",
-			change: func(t *testing.T, o *Options) { o.limits = limits(t, "512", "10") },
-			want:   "fs.inotify.max_user_watches is 10 and 1 nodes need ",
+			change: func(t *testing.T, o *Options) { o.limits = limits(t, "8192", "10") },
+			want:   "fs.inotify.max_user_watches is 10, of which 0 are in use, and 1 nodes need ",
 		},
 		"BadName":     {reason: "kind would refuse it later", change: func(_ *testing.T, o *Options) { o.Name = "Test_1" }, want: `"Test_1" cannot be a cluster's name`},
 		"LongName":    {reason: "it becomes part of host names", change: func(_ *testing.T, o *Options) { o.Name = strings.Repeat("n", 51) }, want: "at most 50 characters"},
@@ -140,7 +140,7 @@ func TestKindRefusesInOneLineAndDeletesNothing(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			t.Setenv("DOCKER_HOST", "")
 			fake := fakeEngine(t, tc.says)
-			o := Options{Level: Kind, Name: "test", NodeImage: "some/node:v1.37.2", Out: t.Output(), limits: limits(t, "512", "524288")}
+			o := Options{Level: Kind, Name: "test", NodeImage: "some/node:v1.37.2", Out: t.Output(), limits: limits(t, "8192", "524288")}
 			if tc.change != nil {
 				tc.change(t, &o)
 			}
@@ -169,6 +169,25 @@ func limits(t *testing.T, instances, watches string) string {
 	return dir
 }
 
+// kind#2586: a second cluster takes what the first has left.
+func TestInotifyInstancesInUseCount(t *testing.T) {
+	t.Parallel()
+	proc := t.TempDir()
+	for link, target := range map[string]string{"1/fd/3": "anon_inode:inotify", "1/fd/4": "anon_inode:[eventpoll]", "22/fd/9": "anon_inode:inotify"} {
+		path := filepath.Join(proc, link)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := 2
+	if os.Getuid() != 0 {
+		want = 0 // The nodes are root's.
+	}
+	if got := instancesInUse(proc); got != want {
+		t.Errorf("instancesInUse() = %d, want %d", got, want)
+	}
+}
+
 // A node comes after the start has failed, as kind does not await those that it starts beside the one that failed.
 const latecomer = `[ -e $here/removed ] || [ $(($(date +%s) - $(stat -c %Y $here/created))) -lt 1 ] || echo node1`
 
@@ -184,7 +203,7 @@ func TestFailedKindStartRemovesWhatItMade(t *testing.T) {
 		`"image inspect "*`:                    "echo amd64",
 		`"inspect --type=image "*|"inspect "*`: "exit 0",
 	})
-	_, err := Start(t.Context(), Options{Level: Kind, Name: "test", NodeImage: "some/node:v1.37.2", Out: t.Output(), limits: limits(t, "512", "524288")})
+	_, err := Start(t.Context(), Options{Level: Kind, Name: "test", NodeImage: "some/node:v1.37.2", Out: t.Output(), limits: limits(t, "8192", "524288")})
 	failure, ok := errors.AsType[*StartError](err)
 	if !ok || !strings.Contains(err.Error(), "driver failed") {
 		t.Fatalf("Start() = %v, want a *StartError with the engine's words", err)
@@ -217,7 +236,7 @@ func TestCancelledKindStartIsGivenUp(t *testing.T) {
 			<-time.After(pollEvery)
 		}
 	}()
-	_, err := Start(ctx, Options{Level: Kind, Name: "test", NodeImage: "some/node:v1.37.2", Out: t.Output(), limits: limits(t, "512", "524288")})
+	_, err := Start(ctx, Options{Level: Kind, Name: "test", NodeImage: "some/node:v1.37.2", Out: t.Output(), limits: limits(t, "8192", "524288")})
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "what to do") {
 		t.Errorf("Start() = %v, want it to be cancelled, without advice", err)
 	}
