@@ -85,6 +85,8 @@ func baseFiles(ctx context.Context, kind string, paths binaries.Paths) ([]image.
 		// What it registers with the kernel would be registered for the whole machine.
 		image.File{Path: "/etc/systemd/system/systemd-binfmt.service", Link: "/dev/null"},
 		image.File{Path: "/etc/systemd/journald.conf.d/kind.conf", Data: []byte("[Journal]\nReadKMsg=no\n")},
+		image.File{Path: "/kind/bin/refuse-services.sh", Data: embedded("refuse-services.sh"), Mode: 0o755},
+		image.File{Path: "/etc/systemd/system/kubelet.service.d/20-services.conf", Data: []byte("[Service]\nExecStartPre=/kind/bin/refuse-services.sh\n")},
 		image.File{Path: "/opt/cni/bin", Link: "/usr/lib/cni"},
 		image.File{Path: "/etc/containerd/cri-base.json", Data: spec},
 		image.File{Path: "/etc/containerd/cni.template", Data: embedded("cni.template")},

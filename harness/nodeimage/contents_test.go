@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -190,5 +192,34 @@ example/broken:1 application/x sha256:3 incomplete (1/2) 20.0 MiB/40.0 MiB false
 		if err := missingImages(table, map[string]string{ref: ""}); (err == nil) != whole {
 			t.Errorf("%s: whole is %v, got %v", ref, whole, err)
 		}
+	}
+}
+
+// The script must not add a rule twice: the kubelet may start again.
+func TestServicesAreRefusedOnceEach(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const iptables = "#!/bin/sh\ncd %[1]q\ncase $2 in -C) grep -qxF -e \"$4 $5\" rules ;; -A) echo \"$4 $5\" >>rules ;; esac\n"
+	for name, text := range map[string]string{
+		"rules": "", "iptables": fmt.Sprintf(iptables, dir), "ip6tables": fmt.Sprintf(iptables, dir), "script": string(embedded("refuse-services.sh")),
+		"kubeadm.conf": "networking:\n  podSubnet: \"10.244.0.0/16\"\n  serviceSubnet: \"10.96.0.0/16,fd00:10:96::/112\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		cmd := exec.CommandContext(t.Context(), "sh", dir+"/script", dir+"/kubeadm.conf")
+		cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	rules, err := os.ReadFile(filepath.Join(dir, "rules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("-d 10.96.0.0/16\n-d fd00:10:96::/112\n", string(rules)); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
