@@ -32,7 +32,7 @@ Everything is up. In another terminal:
 
 The operator logs to %s.
 Ctrl-C takes everything down.
-`, w.cluster.Kubeconfig(), w.paths[binaries.Kubectl], w.samples.memcacheds[0].Name, w.operator.log)
+`, w.cluster.Kubeconfig(), w.paths[binaries.Kubectl], w.samples.memcacheds[0].Name, w.operator.Log)
 }
 
 // explain shows what is known after a failure: each sample's conditions and the end of the operator's log.
@@ -50,7 +50,7 @@ func (w *world) explain(ctx context.Context, out io.Writer) {
 	if w.operator == nil {
 		return
 	}
-	log, err := os.ReadFile(w.operator.log)
+	log, err := os.ReadFile(w.operator.Log)
 	if err != nil {
 		_, _ = fmt.Fprintln(out, "  the operator's log cannot be read:", err)
 		return

@@ -19,6 +19,8 @@ import (
 
 	appv1alpha1 "github.com/example-inc/memcached-operator/api/app/v1alpha1"
 	cachev1 "github.com/example-inc/memcached-operator/api/cache/v1"
+	"github.com/example-inc/memcached-operator/harness/binaries"
+	"github.com/example-inc/memcached-operator/test/operator"
 )
 
 // readyLimit is generous: the simulated kubelets are ready in a second on an idle machine.
@@ -31,14 +33,14 @@ type samples struct {
 }
 
 func (w *world) applySamples(ctx context.Context) (string, error) {
-	objects, err := w.kustomize(ctx, "config/samples")
+	objects, err := operator.Render(ctx, w.paths[binaries.Kubectl], "config/samples")
 	if err != nil {
 		return "", err
 	}
 	var names []string
 	for _, object := range objects {
 		object.SetNamespace(cmp.Or(object.GetNamespace(), metav1.NamespaceDefault))
-		if err := w.apply(ctx, object); err != nil {
+		if err := operator.Apply(ctx, w.client, object); err != nil {
 			return "", err
 		}
 		names = append(names, object.GetKind()+" "+object.GetName())

@@ -19,6 +19,7 @@ import (
 	cachev1 "github.com/example-inc/memcached-operator/api/cache/v1"
 	"github.com/example-inc/memcached-operator/harness/binaries"
 	"github.com/example-inc/memcached-operator/harness/cluster"
+	"github.com/example-inc/memcached-operator/test/operator"
 )
 
 // world is what the demo sets up and takes down.
@@ -29,7 +30,7 @@ type world struct {
 	client  client.WithWatch // The administrator's, uncached.
 
 	deployment *appsv1.Deployment // How config/default would run the operator in a pod.
-	operator   *operator
+	operator   *operator.Process
 	samples    samples
 }
 
@@ -72,7 +73,7 @@ func (w *world) tearDown() []step {
 // ctx ends early when the operator does: nothing is worth waiting for without it.
 func (w *world) ctx(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
-	context.AfterFunc(w.operator.ended, func() { cancel(context.Cause(w.operator.ended)) })
+	context.AfterFunc(w.operator.Ended, func() { cancel(context.Cause(w.operator.Ended)) })
 	return ctx
 }
 
@@ -81,8 +82,8 @@ func (w *world) stay(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-w.operator.ended.Done():
-		return context.Cause(w.operator.ended)
+	case <-w.operator.Ended.Done():
+		return context.Cause(w.operator.Ended)
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 	// systemNamespace is where config/default puts the operator.
 	systemNamespace = "memcached-operator-system"
 	// limit is for one wait, on a machine that is busy with other features.
-	limit     = 2 * time.Minute
+	limit     = 3 * time.Minute
 	pollEvery = 100 * time.Millisecond
 	// cleanUpLimit is for what follows a feature, whose own time is over by then.
 	cleanUpLimit = time.Minute
