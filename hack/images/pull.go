@@ -8,11 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/example-inc/memcached-operator/harness/image"
 )
 
 const (
@@ -34,29 +34,16 @@ func (w workshop) pull(ctx context.Context, p product) error {
 	if err := pull(ctx, p.ref, w.answerLimit); err != nil {
 		return err
 	}
-	saved := p.path + ".saved"
-	defer func() { _ = os.Remove(saved) }()
-	if out, err := exec.CommandContext(ctx, "docker", "save", "--output", saved, p.ref).CombinedOutput(); err != nil {
-		return fmt.Errorf("docker save: %w: %s", err, lastLine(string(out)))
-	}
-	return rewrite(saved, p)
-}
-
-// rewrite leaves only what one platform needs of an archive, whatever the engine has put into it.
-func rewrite(saved string, p product) error {
-	tag, err := name.NewTag(p.ref)
+	dir, err := os.MkdirTemp("", "memcached-")
 	if err != nil {
 		return err
 	}
-	img, err := tarball.ImageFromPath(saved, &tag)
-	if err != nil {
-		return fmt.Errorf("reading what docker saved: %w", err)
+	defer func() { _ = os.RemoveAll(dir) }()
+	saved := filepath.Join(dir, "saved.tar")
+	if out, err := exec.CommandContext(ctx, "docker", "save", "--output", saved, p.ref).CombinedOutput(); err != nil {
+		return fmt.Errorf("docker save: %w: %s", err, lastLine(string(out)))
 	}
-	part := p.path + ".part"
-	if err := tarball.WriteToFile(part, tag, img); err != nil {
-		return errors.Join(fmt.Errorf("writing %s: %w", p.path, err), os.Remove(part))
-	}
-	return os.Rename(part, p.path)
+	return image.Rewrite(saved, p.ref, p.path)
 }
 
 // pull gives up after a few seconds without a word of the registry: who cannot reach one must not wait for it each time.

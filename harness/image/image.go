@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -63,12 +64,40 @@ func (img Image) Write(path string) error {
 	if err != nil {
 		return img.failed(err)
 	}
-	part := path + ".part"
-	if err := tarball.WriteToFile(part, tag, built); err != nil {
-		return img.failed(errors.Join(err, os.Remove(part)))
+	if err := writeWhole(path, func(file io.Writer) error { return tarball.Write(tag, built, file) }); err != nil {
+		return img.failed(err)
 	}
-	if err := os.Rename(part, path); err != nil {
-		return img.failed(errors.Join(err, os.Remove(part)))
+	return nil
+}
+
+// Rewrite writes an archive at path with only what one platform needs of the image ref in the archive saved, which an engine
+// may have filled with more.
+func Rewrite(saved, ref, path string) error {
+	tag, err := name.NewTag(ref, name.WeakValidation)
+	if err != nil {
+		return fmt.Errorf("rewriting %s: %w", saved, err)
+	}
+	img, err := tarball.ImageFromPath(saved, &tag)
+	if err == nil {
+		err = writeWhole(path, func(file io.Writer) error { return tarball.Write(tag, img, file) })
+	}
+	if err != nil {
+		return fmt.Errorf("rewriting %s, which should have %s: %w", saved, ref, err)
+	}
+	return nil
+}
+
+// writeWhole has do write a file under a name of its own, since somebody else may be writing the same one.
+func writeWhole(path string, do func(io.Writer) error) error {
+	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(do(part), part.Chmod(0o644), part.Close()); err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
 	}
 	return nil
 }

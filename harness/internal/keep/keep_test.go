@@ -47,6 +47,26 @@ func TestMakeKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestFileMadeMeanwhileIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	f := File{Path: filepath.Join(t.TempDir(), "file")}
+	lock := flock.New(f.Path + ".lock")
+	if held, err := lock.TryLock(); err != nil || !held {
+		t.Fatalf("locking: %v, %v", held, err)
+	}
+	f.Say = func(string, ...any) { // Whoever has the lock ends when this one begins to wait.
+		if err := errors.Join(write("another's")(t.Context(), f.Path), lock.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := f.Make(t.Context(), write("mine")); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, f.Path); got != "another's" {
+		t.Errorf("the file has %q", got)
+	}
+}
+
 func TestFailedAttemptLeavesTheFileAsItWas(t *testing.T) {
 	t.Parallel()
 	f := File{Path: filepath.Join(t.TempDir(), "file"), Say: quiet}
