@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// instancesPerNode and watchesPerNode are what a node takes of the kernel's limits of inotify, with some room: a control
-	// plane has 27 instances and a worker 14.
-	instancesPerNode = 24
-	watchesPerNode   = 2048
+	// A node takes this much of the kernel's limits of inotify, with some room: a control plane was seen with 27 instances,
+	// a worker with 14.
+	instancesPerNode, instancesPerCluster = 16, 16
+	watchesPerNode                        = 2048
 	// raise is the command that raises both.
 	raise = "sysctl -w fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288"
 )
@@ -29,7 +29,7 @@ func checkLimits(dir string, nodes int) error {
 		name        string
 		used, needs int
 	}{
-		{name: "max_user_instances", used: instancesInUse("/proc"), needs: instancesPerNode * nodes},
+		{name: "max_user_instances", used: instancesInUse("/proc"), needs: instancesPerCluster + instancesPerNode*nodes},
 		{name: "max_user_watches", needs: watchesPerNode * nodes},
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, limit.name)) //nolint:gosec // Below /proc/sys.
