@@ -199,9 +199,9 @@ example/broken:1 application/x sha256:3 incomplete (1/2) 20.0 MiB/40.0 MiB false
 func TestServicesAreRefusedOnceEach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	const iptables = "#!/bin/sh\ncd %[1]q\ncase $2 in -C) grep -qxF -e \"$4 $5\" rules ;; -A) echo \"$4 $5\" >>rules ;; esac\n"
 	for name, text := range map[string]string{
-		"rules": "", "iptables": fmt.Sprintf(iptables, dir), "ip6tables": fmt.Sprintf(iptables, dir), "script": string(embedded("refuse-services.sh")),
+		"rules": "", "script": string(embedded("refuse-services.sh")),
+		"ip":           fmt.Sprintf("#!/bin/sh\ncd %q\ncase $3 in show) cat rules ;; add) shift 5; echo \"$* \" >>rules ;; esac\n", dir),
 		"kubeadm.conf": "networking:\n  podSubnet: \"10.244.0.0/16\"\n  serviceSubnet: \"10.96.0.0/16,fd00:10:96::/112\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
@@ -219,7 +219,9 @@ func TestServicesAreRefusedOnceEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("-d 10.96.0.0/16\n-d fd00:10:96::/112\n", string(rules)); diff != "" {
+	const want = "iif lo to 10.96.0.0/16 lookup main \nto 10.96.0.0/16 unreachable \n" +
+		"iif lo to fd00:10:96::/112 lookup main \nto fd00:10:96::/112 unreachable \n"
+	if diff := cmp.Diff(want, string(rules)); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }

@@ -46,6 +46,8 @@ func controlPlaneImages(ctx context.Context, root, pause string, paths binaries.
 	if err != nil {
 		return nil, err
 	}
+	// kube-router adds a name to it.
+	network = append(network, image.File{Path: "/etc/iproute2/rt_tables", Source: filepath.Join(root, "etc/iproute2/rt_tables")})
 	for i := range images {
 		if images[i].Ref == kubeRouterImage || images[i].Ref == names[string(binaries.KubeProxy)] {
 			images[i].Files = append(images[i].Files, network...)
