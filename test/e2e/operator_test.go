@@ -41,12 +41,10 @@ func newOperator(s *site) operator {
 	return &processes{site: s}
 }
 
-// awaitLeader waits until somebody leads who is not former, and returns who.
-func (s *site) awaitLeader(ctx context.Context, former string) (holder string, _ error) {
-	err := await(ctx, "a leader to be elected", func(ctx context.Context) (string, bool, error) {
-		var err error
-		holder, err = program.Leader(ctx, s.client, systemNamespace)
+// awaitLeader waits until somebody leads who is not former.
+func (s *site) awaitLeader(ctx context.Context, former string) error {
+	return await(ctx, "a leader to be elected", func(ctx context.Context) (string, bool, error) {
+		holder, err := program.Leader(ctx, s.client, systemNamespace)
 		return fmt.Sprintf("the Lease's holder is %q", holder), holder != "" && holder != former, err
 	})
-	return holder, err
 }

@@ -49,8 +49,7 @@ func (p *podsOperator) deploy(ctx context.Context, image string) error {
 	if _, err := p.command(ctx, []string{"IMG=" + image}, "hack/cluster.sh", "deploy"); err != nil {
 		return err
 	}
-	_, err := p.awaitLeader(ctx, "")
-	return err
+	return p.awaitLeader(ctx, "")
 }
 
 func (p *podsOperator) Down(ctx context.Context) error { return p.scale(ctx, 0) }
@@ -59,8 +58,7 @@ func (p *podsOperator) Up(ctx context.Context) error {
 	if err := p.scale(ctx, replicas); err != nil {
 		return err
 	}
-	_, err := p.awaitLeader(ctx, "")
-	return err
+	return p.awaitLeader(ctx, "")
 }
 
 // scale scales the operator's Deployment, and returns when its pods are there and ready, or have gone.

@@ -110,7 +110,7 @@ func (s *stage) killed(f *features.FeatureBuilder, sig syscall.Signal, atMost fu
 			if err := s.operator.KillLeader(ctx, sig); err != nil {
 				return err
 			}
-			if _, err := s.awaitLeader(ctx, former); err != nil {
+			if err := s.awaitLeader(ctx, former); err != nil {
 				return err
 			}
 			took := time.Since(start)

@@ -69,8 +69,7 @@ func (p *processes) Up(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := p.awaitLeader(ctx, "")
-	return err
+	return p.awaitLeader(ctx, "")
 }
 
 func (p *processes) start(ctx context.Context) error {
@@ -147,8 +146,7 @@ func (p *processes) Upgrade(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = p.awaitLeader(ctx, "")
-	return err
+	return p.awaitLeader(ctx, "")
 }
 
 func (p *processes) Metrics(_ context.Context, ask func(address string) error) error {
