@@ -123,3 +123,14 @@ func TestPinnedAssetsThatArePresentNeedNoNetwork(t *testing.T) {
 		t.Errorf("nothing had to be done, but it said:\n%s", out)
 	}
 }
+
+// A node image has pinned programs, whatever a developer's shell names for envtest.
+func TestPinnedProgramsIgnoreTheEnvironment(t *testing.T) {
+	t.Parallel()
+	fix := &fixture{Env: map[string]string{"TEST_ASSET_ETCD": program(t, t.TempDir(), "etcd"), "KUBEBUILDER_ASSETS": "/nowhere"}}
+	f := fix.finder(newOutput())
+	f.pinned = true
+	if got, err := f.fromEnvironment(All()); err != nil || len(got) != 0 {
+		t.Errorf("want nothing from the environment, got %v, %v", got, err)
+	}
+}

@@ -71,3 +71,19 @@ func TestCacheKeyFollowsThePins(t *testing.T) {
 		}
 	}
 }
+
+// A key made of fingerprints must not find what was made of other programs.
+func TestFingerprintFollowsTheProgramsAndTheirPins(t *testing.T) {
+	t.Parallel()
+	prints := map[string][]Tool{}
+	for _, tools := range [][]Tool{{Kubelet}, {Kubelet, CoreDNS}, {CoreDNS}, Node(), All()} {
+		print := Fingerprint(tools...)
+		if other, ok := prints[print]; ok {
+			t.Errorf("%v and %v have the same fingerprint", tools, other)
+		}
+		if print != Fingerprint(tools...) {
+			t.Errorf("the fingerprint of %v changes by itself", tools)
+		}
+		prints[print] = tools
+	}
+}
