@@ -24,6 +24,15 @@ import (
 func deletion(kind *suite.Kind) []story {
 	return []story{
 		{
+			name: "goes with its namespace", kind: kind,
+			steps: func(s *stage, f *features.FeatureBuilder) {
+				f.Assess("created", s.create(2)).
+					Assess("it serves", s.serves()).
+					Assess("the namespace is deleted", s.deleteNamespace()).
+					Assess("the namespace goes", s.namespaceGone())
+			},
+		},
+		{
 			name: "is taken down in order", kind: kind,
 			steps: func(s *stage, f *features.FeatureBuilder) {
 				ended := &funeral{}
@@ -46,15 +55,6 @@ func deletion(kind *suite.Kind) []story {
 					Assess("created again as soon as the name is free", s.replace()).
 					Assess("none of its pods is old", s.replaced(before)).
 					Assess("it serves", s.serves())
-			},
-		},
-		{
-			name: "goes with its namespace", kind: kind,
-			steps: func(s *stage, f *features.FeatureBuilder) {
-				f.Assess("created", s.create(2)).
-					Assess("it serves", s.serves()).
-					Assess("the namespace is deleted", s.deleteNamespace()).
-					Assess("the namespace goes", s.namespaceGone())
 			},
 		},
 	}

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -22,6 +23,9 @@ import (
 
 // kinds are those that most features are shown for.
 var kinds = []*suite.Kind{suite.Memcached, suite.MyApp}
+
+// interrupted is the exit code of what a signal ended.
+const interrupted = 130
 
 var (
 	on      *site
@@ -48,7 +52,12 @@ func run(m *testing.M) int {
 			return fail(err)
 		}
 	}
+	// An interrupt ends the tests at once, and takes down what they have put up.
+	heed := context.AfterFunc(ctx, func() {
+		os.Exit(max(interrupted, fail(errors.Join(errors.New("interrupted"), on.close(context.WithoutCancel(ctx))))))
+	})
 	code := m.Run()
+	heed()
 	if err := on.close(context.WithoutCancel(ctx)); err != nil {
 		code = max(code, fail(err))
 	}

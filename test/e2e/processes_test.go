@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -42,20 +44,41 @@ func (p *processes) Deploy(ctx context.Context) error {
 	if p.kubeconfig, err = program.Kubeconfig(ctx, p.Cluster, p.deployment, p.dir); err != nil {
 		return err
 	}
-	if p.program, err = p.build(ctx, "e2e"); err != nil {
+	if p.program, err = p.builds.of("e2e"); err != nil {
 		return err
 	}
 	return p.Up(ctx)
 }
 
-func (p *processes) build(ctx context.Context, version string) (string, error) {
-	path := filepath.Join(p.dir, "manager-"+version)
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X main.version="+version, "-o", path, "./cmd/manager")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building ./cmd/manager: %w\n%s", err, bytes.TrimSpace(out))
+// builds are two versions of the manager, which are built while the cluster starts.
+type builds struct {
+	dir  string
+	done sync.WaitGroup
+	errs [2]error
+}
+
+// versions are those that are built: the one that is shown, and its next.
+var versions = [2]string{"e2e", "next"}
+
+func (b *builds) start(ctx context.Context, dir string) {
+	b.dir = dir
+	for i, version := range versions {
+		b.done.Go(func() {
+			cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w -X main.version="+version, "-o", b.path(version), "./cmd/manager")
+			cmd.Dir = root
+			if out, err := cmd.CombinedOutput(); err != nil {
+				b.errs[i] = fmt.Errorf("building ./cmd/manager: %w\n%s", err, bytes.TrimSpace(out))
+			}
+		})
 	}
-	return path, nil
+}
+
+func (b *builds) path(version string) string { return filepath.Join(b.dir, "manager-"+version) }
+
+// of waits for the build of a version, and returns the program's path.
+func (b *builds) of(version string) (string, error) {
+	b.done.Wait()
+	return b.path(version), b.errs[slices.Index(versions[:], version)]
 }
 
 func (p *processes) Up(ctx context.Context) error {
@@ -130,7 +153,7 @@ func (p *processes) KillLeader(_ context.Context, sig syscall.Signal) error {
 }
 
 func (p *processes) Upgrade(ctx context.Context) error {
-	next, err := p.build(ctx, "next")
+	next, err := p.builds.of("next")
 	if err != nil {
 		return err
 	}

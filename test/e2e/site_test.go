@@ -39,6 +39,7 @@ const (
 // site is the cluster with the operator on it, shared by all features.
 type site struct {
 	cluster.Cluster
+	builds   builds
 	client   client.WithWatch // The administrator's, uncached.
 	clients  kubernetes.Interface
 	operator operator
@@ -46,7 +47,7 @@ type site struct {
 	times    *times
 
 	kubectlPath, kubeconfig string
-	out, dir                string
+	dir, out                string
 	images                  images
 }
 
@@ -61,27 +62,31 @@ func open(ctx context.Context) (*site, error) {
 		probe:     cmp.Or(os.Getenv("E2E_PROBE_IMAGE"), "probe:e2e"),
 	}}
 	level := cluster.Level(cmp.Or(os.Getenv(cluster.EnvLevel), string(cluster.Kwok)))
+	var err error
+	if s.dir, err = os.MkdirTemp("", "memcached-operator-e2e-"); err != nil {
+		return nil, fmt.Errorf("making a directory for the run (TMPDIR chooses where): %w", err)
+	}
 	options := cluster.Options{Level: level, Name: "e2e"}
+	if level != cluster.Kind {
+		s.builds.start(ctx, s.dir)
+	}
 	if level == cluster.Kwok { // Elsewhere they come with the operator.
 		options.CRDPaths = []string{filepath.Join(root, "config/crd/bases")}
 	}
-	err := s.times.of("cluster", func() (err error) {
+	err = s.times.of("cluster", func() (err error) {
 		s.Cluster, err = cluster.Start(ctx, options)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.prepare(ctx)
 	}
-	if err := s.prepare(ctx); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, s.close(context.WithoutCancel(ctx)))
 	}
 	return s, nil
 }
 
-func (s *site) prepare(ctx context.Context) (err error) {
-	if s.dir, err = os.MkdirTemp("", "memcached-operator-e2e-"); err != nil {
-		return fmt.Errorf("making a directory for the run (TMPDIR chooses where): %w", err)
-	}
+func (s *site) prepare(ctx context.Context) error {
 	// kubectl gets the context that the cluster was named by as its current one.
 	s.kubeconfig = filepath.Join(s.dir, "kubeconfig")
 	if err := cluster.WriteKubeconfig(s.Config(), s.kubeconfig); err != nil {
@@ -139,7 +144,11 @@ func (s *site) close(ctx context.Context) error {
 	if s.operator != nil {
 		errs = append(errs, s.operator.Remove(ctx))
 	}
-	return errors.Join(append(errs, s.Stop(ctx), os.RemoveAll(s.dir))...)
+	if s.Cluster != nil {
+		errs = append(errs, s.Stop(ctx))
+	}
+	s.builds.done.Wait()
+	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
 }
 
 // kubectl runs kubectl as the administrator, and returns what it printed.
