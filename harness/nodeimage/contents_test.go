@@ -200,7 +200,7 @@ func TestServicesAreRefusedOnceEach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"rules": "", "script": string(embedded("refuse-services.sh")),
+		"rules":        "",
 		"ip":           fmt.Sprintf("#!/bin/sh\ncd %q\ncase $3 in show) cat rules ;; add) shift 5; echo \"$* \" >>rules ;; esac\n", dir),
 		"kubeadm.conf": "networking:\n  podSubnet: \"10.244.0.0/16\"\n  serviceSubnet: \"10.96.0.0/16,fd00:10:96::/112\"\n",
 	} {
@@ -208,9 +208,10 @@ func TestServicesAreRefusedOnceEach(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A function, since a file that was just written can be busy while other tests start processes.
+	text := "ip() { sh " + dir + "/ip \"$@\"; }\n" + string(embedded("refuse-services.sh"))
 	for range 2 {
-		cmd := exec.CommandContext(t.Context(), "sh", dir+"/script", dir+"/kubeadm.conf")
-		cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", text, "script", dir+"/kubeadm.conf")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
