@@ -83,7 +83,7 @@ func handOver(context.Context) (time.Duration, error) { return 3 * time.Second, 
 
 // lease is what it may take when the leader cannot: a successor waits for the Lease to expire, looking at it every now and then.
 func (s *stage) lease(ctx context.Context) (time.Duration, error) {
-	const look = 2 * 2400 * time.Millisecond // Twice the default retry period, with its jitter: to see the last renewal, and to take over.
+	const look = 2 * 2200 * time.Millisecond // Twice the retry period, with its jitter: to see the last renewal, and to take over.
 	lease := &coordinationv1.Lease{}
 	if err := s.client.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: program.LeaseName}, lease); err != nil {
 		return 0, err
