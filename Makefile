@@ -48,7 +48,7 @@ test: test-unit test-envtest ## Run the unit tests and the suites against a real
 .PHONY: test-unit
 test-unit: | out/junit ## Run the unit tests, which need no cluster.
 	@echo "unit tests$(if $(RACE),, (no C compiler: the race detector is off))"
-	@$(GOTESTSUM) --junitfile $(JUNIT)/unit.xml -- $(RACE) $$(go list ./... | grep -vE '/(test/envtest|test/sim|test/e2e|test/fixtures/play|harness/cluster|harness/cmd/cluster)(/|$$)')
+	@$(GOTESTSUM) --junitfile $(JUNIT)/unit.xml -- $(RACE) $$(go list ./... | grep -vE '/((test/envtest|test/sim|test/fixtures/play|harness/cluster|harness/cmd/cluster)(/|$$)|test/e2e$$)')
 	@cd tools/deploy && $(GOTESTSUM) --junitfile $(JUNIT)/deploy.xml -- ./...
 
 .PHONY: test-envtest
