@@ -59,4 +59,4 @@ if [[ $level == kind ]]; then
 fi
 exec bin/cluster run "${flags[@]}" --logs "$E2E_OUT/cluster-logs" -- \
 	$GOTESTSUM --format testname --junitfile "$JUNIT/e2e-$level.xml" -- \
-	-count 1 -timeout 30m -parallel "${PARALLEL:-4}" ${FEATURE:+-run "//${FEATURE// /_}"} ./test/e2e
+	-count 1 -timeout 30m ${PARALLEL:+-parallel "$PARALLEL"} ${FEATURE:+-run "//${FEATURE// /_}"} ./test/e2e
