@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -19,13 +20,17 @@ const readyEvery = 250 * time.Millisecond
 // awaitNodes waits until as many nodes as there should be are ready, and what runs for everybody on them: the network, DNS
 // and kube-proxy. kind itself waits for neither the workers nor DNS.
 func awaitNodes(ctx context.Context, admin *rest.Config, count int) error {
-	clients, err := kubernetes.NewForConfig(admin)
+	clients, err := kubernetes.NewForConfig(tune(rest.CopyConfig(admin), io.Discard))
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
 	var missing string
 	err = wait.PollUntilContextCancel(ctx, readyEvery, true, func(ctx context.Context) (bool, error) {
-		missing = notReady(ctx, clients, count)
+		seen := notReady(ctx, clients, count)
+		if seen != "" && ctx.Err() != nil {
+			return false, nil // Asked too late: what was seen before is what is missing.
+		}
+		missing = seen
 		return missing == "", nil
 	})
 	if err != nil {
