@@ -27,11 +27,10 @@ func awaitNodes(ctx context.Context, admin *rest.Config, count int) error {
 	var missing string
 	err = wait.PollUntilContextCancel(ctx, readyEvery, true, func(ctx context.Context) (bool, error) {
 		seen := notReady(ctx, clients, count)
-		if seen != "" && ctx.Err() != nil {
-			return false, nil // Asked too late: what was seen before is what is missing.
+		if seen == "" || ctx.Err() == nil { // Asked too late, it would tell of that and not of what is missing.
+			missing = seen
 		}
-		missing = seen
-		return missing == "", nil
+		return seen == "", nil
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for %d nodes and what runs on all of them (%s): %w", count, missing, context.Cause(ctx))
