@@ -37,6 +37,7 @@ esac
 
 case $level in
 kind)
+	PARALLEL=${PARALLEL:-4} # Containers are work; elsewhere features mostly wait.
 	flags+=(--config kind-config.yaml ${NODE_IMAGE:+--node-image "$NODE_IMAGE"})
 	;;
 kwok) ;;
