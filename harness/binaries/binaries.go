@@ -16,10 +16,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/example-inc/memcached-operator/harness/internal/keep"
 )
 
 // Tool names a program.
@@ -105,17 +106,9 @@ type finder struct {
 }
 
 func newFinder(opts Options, env func(string) string) (*finder, error) {
-	root := cmp.Or(opts.CacheDir, env("HARNESS_CACHE_DIR"))
-	if root == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return nil, fmt.Errorf("finding a cache directory (set HARNESS_CACHE_DIR): %w", err)
-		}
-		root = filepath.Join(user, "memcached-operator-harness")
-	}
-	root, err := filepath.Abs(root)
+	root, err := keep.Root(cmp.Or(opts.CacheDir, env(keep.EnvDir)))
 	if err != nil {
-		return nil, fmt.Errorf("finding the cache directory: %w", err)
+		return nil, err
 	}
 	out := opts.Out
 	if out == nil {

@@ -58,17 +58,16 @@ func (f File) Make(ctx context.Context, do func(ctx context.Context, path string
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
 		return unusable(filepath.Dir(f.Path), err)
 	}
-	lock := flock.New(f.Path + ".lock")
-	if err := f.acquire(ctx, lock); err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }() // The file stays: removing it would let two processes lock two files of one name.
-	if f.isThere() {
-		return nil
-	}
-	// Who holds the lock is only told to people, so that failing to write it down does no harm.
-	_ = os.WriteFile(lock.Path(), fmt.Appendf(nil, "process %d", os.Getpid()), 0o644)
+	return Exclusively(ctx, f.Path, f.Say, func() error {
+		if f.isThere() {
+			return nil
+		}
+		return f.write(ctx, do)
+	})
+}
 
+// write makes the file while nobody else does.
+func (f File) write(ctx context.Context, do func(ctx context.Context, path string) error) error {
 	part := f.Path + ".part" // Whoever holds the lock owns it.
 	if err := os.RemoveAll(part); err != nil {
 		return unusable(filepath.Dir(f.Path), err)
@@ -88,17 +87,22 @@ func (f File) isThere() bool {
 	return !f.Refresh && err == nil && info.Mode().IsRegular()
 }
 
-// acquire waits for the lock, and says whom for.
-func (f File) acquire(ctx context.Context, lock *flock.Flock) error {
+// Exclusively runs do while no other process makes the file of that path, whose directory must exist. It waits for one that
+// does, and says so. Whether the file is there by then, do has to see.
+func Exclusively(ctx context.Context, path string, say func(format string, args ...any), do func() error) error {
+	lock := flock.New(path + ".lock")
 	held, err := lock.TryLock()
 	if err == nil && !held {
-		f.Say("waiting for %s, which is making %s", owner(lock.Path()), filepath.Base(f.Path))
+		say("waiting for %s, which is making %s", owner(lock.Path()), filepath.Base(path))
 		held, err = lock.TryLockContext(ctx, lockPoll)
 	}
 	if err != nil || !held {
-		return fmt.Errorf("waiting for %s, which is making %s: %w", owner(lock.Path()), filepath.Base(f.Path), err)
+		return fmt.Errorf("waiting for %s, which is making %s: %w", owner(lock.Path()), filepath.Base(path), err)
 	}
-	return nil
+	defer func() { _ = lock.Close() }() // The file stays: removing it would let two processes lock two files of one name.
+	// Who holds the lock is only told to people, so that failing to write it down does no harm.
+	_ = os.WriteFile(lock.Path(), fmt.Appendf(nil, "process %d", os.Getpid()), 0o644)
+	return do()
 }
 
 // owner says who holds a lock.
