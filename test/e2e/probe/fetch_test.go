@@ -25,6 +25,7 @@ func run(t *testing.T, args ...string) (string, error) {
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	var busy atomic.Int32
+	ended := make(chan struct{}) // Not the request's end: an answer to that may come before the client gives up.
 	handler := http.NewServeMux()
 	handler.HandleFunc("/body", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("the body")) })
 	handler.HandleFunc("/forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", http.StatusForbidden) })
@@ -33,7 +34,7 @@ func TestFetch(t *testing.T) {
 			http.Error(w, "who are you", http.StatusUnauthorized)
 		}
 	})
-	handler.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	handler.HandleFunc("/hang", func(http.ResponseWriter, *http.Request) { <-ended })
 	handler.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
 		if busy.Add(1) < 3 {
 			http.Error(w, "busy", http.StatusServiceUnavailable)
@@ -41,6 +42,7 @@ func TestFetch(t *testing.T) {
 	})
 	server := httptest.NewTLSServer(handler)
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(ended) })
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
